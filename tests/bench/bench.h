@@ -19,11 +19,11 @@
 
 typedef struct {
   int rank, ranks;
-  double seconds;          // budget of one measurement
-  size_t min, max;         // bytes, by powers of two
-  size_t step;             // factor from size to size; 0: the program's
-  size_t rotate;           // bytes of rotating buffers; 0: hot buffers
-  int window;              // messages in flight
+  double seconds;   // budget of one measurement
+  size_t min, max;  // bytes, by powers of two
+  size_t step;      // factor from size to size; 0: the program's
+  size_t rotate;    // bytes of rotating buffers; 0: hot buffers
+  int window;
   int tags;                // different tags in a window
   int multiple;            // MPI_THREAD_MULTIPLE
   int heap;                // buffers from the heap, else mapped
@@ -181,8 +181,7 @@ static int bench_by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// Rank 0 sends the next number of iterations to all ranks. The benchmark uses plain messages only,
-// so that no other part of the library than the measured one counts.
+// The benchmark uses plain messages only, so that only the measured part of the library counts.
 static inline long bench_agree(const Bench* bench, long iterations) {
   for (int r = 1; bench->rank == 0 && r < bench->ranks; ++r)
     MPI_Send(&iterations, 1, MPI_LONG, r, kControlTag, MPI_COMM_WORLD);
@@ -191,7 +190,6 @@ static inline long bench_agree(const Bench* bench, long iterations) {
   return iterations;
 }
 
-// Rank 0 returns the time of the slowest rank.
 static inline double bench_batch(const Bench* bench, BenchBody body, void* state, long iterations) {
   const double start = MPI_Wtime();
   body(state, iterations);
@@ -208,7 +206,7 @@ static inline double bench_batch(const Bench* bench, BenchBody body, void* state
 static double bench_tail;
 
 // bench_time() returns seconds of one iteration on rank 0, elsewhere 0: the lower quartile of the
-// batches, since disturbances only lengthen a batch (BENCH_BUSY: their mean, since disturbances are
+// batches, since disturbances only lengthen a batch (BENCH_BUSY: the mean, since disturbances are
 // measured). A batch takes a sixtieth of the budget. Rank 0 alone sets the length and number of
 // batches, so a slow library ends in time too.
 static inline double bench_time(const Bench* bench, BenchBody body, void* state) {

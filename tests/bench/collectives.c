@@ -16,7 +16,7 @@ typedef struct {
   int* counts;
   void (*call)(void* state, int root, MPI_Request* request);
   Form form;
-  int roots;                         // number of roots that take turns
+  int roots;
   MPI_Request requests[kMostRanks];  // persistent: by root; else only [0]
 } Collective;
 
@@ -165,7 +165,6 @@ static void repeat(void* state, long iterations) {
   }
 }
 
-// once() makes the request of a persistent call with root 0, then calls as `repeat` does.
 static void once(void* state, long iterations) {
   Collective* c = state;
   if (c->form == kPersistent) c->call(c, 0, &c->requests[0]);
@@ -186,7 +185,6 @@ static void fill(const Collective* c, const Operation* op, size_t size) {
                  rank * 1000 + (op->result == kExchanged || op->result == kMyBlock ? (int)b : 0));
 }
 
-// `from` is the index of the first element in the vector of all ranks.
 static void expect_sum(const Collective* c, size_t from, size_t size) {
   const int ranks = c->bench->ranks;
   for (int i = 0; i < c->count; ++i) {

@@ -18,7 +18,6 @@ static void split(void* of, long iterations) {
   }
 }
 
-// Two ranks work, the others wait for the end of the batch.
 static void create_group(void* of, long iterations) {
   const State* state = of;
   if (state->bench->rank > 1) return;
@@ -73,8 +72,8 @@ static void use(const Bench* bench, MPI_Comm comm) {
   if (sum != bench->ranks * (bench->ranks - 1) / 2.0) bench_fail(bench, "the sum is wrong", 8);
 }
 
-// The program makes and uses fifty communicators first, so growing pools do not count. Between the
-// barriers no rank makes or uses a communicator while another rank reads its memory figures.
+// Fifty communicators come first, so growing pools do not count. Between the barriers no rank makes
+// or uses a communicator while another rank reads its memory figures.
 static void memory(const Bench* bench) {
   enum { kBefore = 50, kMore = 1000 };
   static MPI_Comm made[kBefore + kMore];

@@ -35,7 +35,6 @@ static const Operation kOperations[] = {
     {"overlap_ibcast", "overlap_ibcast_mean", ibcast},
 };
 
-// Sums take ones; other operations take bytes that identify the rank.
 static void fill(const Buffers* b, const Operation* op) {
   const size_t all = (size_t)b->bytes * (size_t)b->bench->ranks;
   const double one = 1;

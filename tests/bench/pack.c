@@ -7,7 +7,6 @@ typedef struct {
   MPI_Datatype (*make)(int bytes);  // one element has `bytes` of data
 } Layout;
 
-// rows() has blocks of `block` bytes, each at the start of `every` bytes.
 static MPI_Datatype rows(int bytes, int block, int every) {
   MPI_Datatype unit, type;
   MPI_Type_contiguous(block, MPI_BYTE, &unit);
@@ -72,7 +71,6 @@ static MPI_Datatype indexed_points(int bytes) { return indexed(bytes, 1, 0); }
 static MPI_Datatype indexed_blocks(int bytes) { return indexed(bytes, 8, 0); }
 static MPI_Datatype indexed_mixed(int bytes) { return indexed(bytes, 8, 1); }
 
-// A particle has a double, three floats and a char, 32 bytes together.
 static MPI_Datatype structs(int bytes) {
   const int lengths[] = {1, 3, 1};
   const MPI_Aint places[] = {0, 8, 24};

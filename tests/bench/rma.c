@@ -120,7 +120,6 @@ static void create(void* of, long iterations) {
   }
 }
 
-// busy_fetch_and_op() returns the median of the rounds. All other ranks compute for 20 ms.
 static double busy_fetch_and_op(State* s) {
   enum { kRounds = 15, kOperations = 100 };
   double times[kRounds];

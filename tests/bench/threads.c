@@ -15,7 +15,7 @@ typedef struct {
   double seconds;
   atomic_int* ready;
   int threads;
-  double rate;  // messages per second
+  double rate;
 } Worker;
 
 static void bind_thread(int core) {
@@ -51,7 +51,6 @@ static void* work(void* state) {
   return NULL;
 }
 
-// rate_of() returns millions of messages a second, of all threads.
 static double rate_of(int threads, const MPI_Comm* comms, double seconds) {
   pthread_t handles[kMostThreads];
   Worker workers[kMostThreads];

@@ -19,7 +19,7 @@ struct Basic {
 };
 
 enum class Values {
-  raw,   // any bytes
+  raw,
   sums,  // sums and products are exact
   real,  // results differ by rounding
 };

@@ -15,7 +15,6 @@
 // message have the same signature.
 using Signature = std::vector<std::pair<int, int>>;
 Signature any_signature(Random& random);
-// bytes of data per item
 int bytes_of(const Signature& signature);
 std::string text_of(const Signature& signature);
 bool has_padding(const Signature& signature);
@@ -35,7 +34,6 @@ struct Element {
   int basic;
 };
 
-// A Layout is a datatype and the places of all elements.
 class Layout {
  public:
   Layout() = default;
@@ -64,7 +62,6 @@ class Buffer {
  public:
   Buffer(Layout&& layout, int count, MPI_Aint places);
   Buffer(const Buffer&) = delete;
-  // wrapped() returns any layout for `items` times the signature.
   static Layout wrapped(Random& random, const Signature& signature, int items, int* count);
 
   // `seed` alone determines all bytes of fill().

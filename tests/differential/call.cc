@@ -132,7 +132,6 @@ void multiply_wide(void* in, void* inout, int* number, MPI_Datatype*) {
   multiply(static_cast<uint32_t*>(in), static_cast<uint32_t*>(inout), *number, 2, kWide);
 }
 
-// add_dense() commutes.
 void add_dense(void* in, void* inout, int* number, MPI_Datatype*) {
   for (int i = 0; i < 4 * *number; ++i) {
     static_cast<uint32_t*>(inout)[i] += static_cast<uint32_t*>(in)[i];

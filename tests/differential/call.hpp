@@ -24,14 +24,13 @@ struct Call {
   std::deque<std::vector<MPI_Datatype>> types;
   std::deque<Layout> layouts;
   Values values = Values::raw;
-  bool reduces = false;  // results are normalised
-  bool unseen = false;   // the buffers' contents are undefined
+  bool reduces = false;
+  bool unseen = false;  // the buffers' contents are undefined
   // look() reads real results. If look is null, the driver compares bytes.
   std::function<void(Step&)> look;
   std::vector<MPI_Op> ops;
 
   Buffer& add(Step& step, const char* who, Layout&& layout, int count, MPI_Aint places);
-  // add() makes room for `places` times as many items, in any layout.
   Buffer& add(Step& step, const char* who, const Signature& signature, int items, int places);
 };
 
@@ -52,11 +51,9 @@ void give_forms(Call& call, Blocking* blocking, Nonblocking* nonblocking, Persis
     give_forms((call), MPI_##Name, MPI_I##iname, MPI_##Name##_init, __VA_ARGS__); \
   } while (0)
 
-// run_calls() runs some calls in turn or all at once. step.all chooses the form.
 void run_calls(Step& step, const std::function<void(Step&, Call&)>& fill);
 
-// any_counts() draws counts and places for each of `parts`, in any order with gaps, in items.
-// Returns the items with room.
+// any_counts() returns the number of items with room.
 int any_counts(Random& random, int parts, int most, std::vector<int>& counts);
 int any_places(Random& random, const std::vector<int>& counts, std::vector<int>& places);
 

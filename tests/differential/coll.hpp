@@ -32,7 +32,6 @@ void any_collective(Step& step);
 
 Layout predefined_bytes();
 
-// Parts of a buffer of MPI_Alltoallw have a type each.
 class Parts {
  public:
   void add(Step& step, const Signature& signature, int items);

@@ -143,7 +143,6 @@ class Maker {
     }
   }
 
-  // structure() has several types, or pieces of a single type.
   Layout structure(const Signature& signature, int depth) {
     std::vector<Layout> parts;
     for (const auto& [basic, number] : signature) {

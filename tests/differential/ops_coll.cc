@@ -66,7 +66,6 @@ struct Sent {
   MPI_Datatype type = MPI_INT;
 };
 
-// exchange() returns the receive buffer.
 Buffer& exchange(Step& step, Call& call, int parts, Sent& sent) {
   const Signature signature = any_signature(step.all);
   const int items = any_count(step.all, signature, step.size);
@@ -94,7 +93,6 @@ void alltoall(Step& step, Call& call) {
               step.comm);
 }
 
-// The parts have different counts.
 Buffer& add_parts(Step& step, Call& call, const char* who, const Signature& signature,
                   const std::vector<int>& counts) {
   std::vector<int>& places = call.ints.emplace_back();
@@ -203,7 +201,6 @@ void alltoallv(Step& step, Call& call) {
               places, b.type(), step.comm);
 }
 
-// Each pair of ranks has a different signature.
 void alltoallw(Step& step, Call& call) {
   const auto size = static_cast<size_t>(step.size), rank = static_cast<size_t>(step.rank);
   if (size == 1 && peer::kNoAlltoallwAlone) {

@@ -35,7 +35,6 @@ void grid(Step& step, Topology& t) {
   }
 }
 
-// Two ranks have at most one edge in each direction.
 void random_graph(Step& step, Topology& t) {
   for (int i = 0; i < step.size; ++i) {
     for (int j = 0; j < step.size; ++j) {
@@ -75,7 +74,6 @@ void alltoall(Step& step, Call& call, const Topology& t) {
               in.count, in.type(), t.comm);
 }
 
-// carried() returns the number of items on an edge.
 int carried(const Step& step, int from, int to, int most) {
   if (from == MPI_PROC_NULL || to == MPI_PROC_NULL) return 0;
   Random random(mixed(step.key, static_cast<uint64_t>(from * 100 + to + 7)));

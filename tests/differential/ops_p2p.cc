@@ -208,7 +208,6 @@ void receive(Step& step, const Message& m, Buffer& b) {
   step.see("received", b);
 }
 
-// Each message completes before the next message starts.
 void in_turn(Step& step) {
   if (step.size == 1) return;
   const std::vector<Message> messages = any_messages(step, false);
@@ -231,7 +230,6 @@ void in_turn(Step& step) {
   }
 }
 
-// sendrecv() goes along a permutation, or to a neighbor or MPI_PROC_NULL.
 void sendrecv(Step& step) {
   std::vector<int> next(static_cast<size_t>(step.size));
   for (size_t i = 0; i < next.size(); ++i) next[i] = static_cast<int>(i);

@@ -9,7 +9,6 @@
 
 namespace {
 
-// In truncation() only the receive fails.
 void truncation(Step& step) {
   if (step.size == 1) return;
   const int from = step.all.below(step.size), to = (from + 1) % step.size;
@@ -111,7 +110,6 @@ void partitioned(Step& step) {
   }
 }
 
-// Null and inactive requests have an empty status.
 void empty(Step& step) {
   int value = 0, flag = -1, index = -5, number = -5;
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};

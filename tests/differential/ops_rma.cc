@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr int kSlot = 4096;  // bytes per origin in a target's window
+constexpr int kSlot = 4096;
 
 struct Window {
   MPI_Win win = MPI_WIN_NULL;
@@ -57,7 +57,6 @@ MPI_Aint place(const Window& w, int target, MPI_Aint byte) {
   return w.bases[static_cast<size_t>(target)] + byte / w.unit;
 }
 
-// An Access of this origin goes to its slot at a target, with memory for the epoch.
 struct Access {
   std::vector<unsigned char> out, in, compare;
   Layout layout;
@@ -77,7 +76,6 @@ struct Task {
 constexpr const char* kKinds[] = {
     "put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"};
 
-// perform() returns the defined bytes of `in`.
 size_t perform(Step& step, const Window& w, const Task& t, Access& a) {
   const MPI_Datatype type = t.basic->type;
   const auto bytes = static_cast<size_t>(t.count * t.basic->extent);

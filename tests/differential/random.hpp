@@ -40,7 +40,6 @@ class Random {
   uint64_t state_;
 };
 
-// mixed() returns a new seed for each pair.
 inline uint64_t mixed(uint64_t a, uint64_t b) {
   Random random(a ^ (b * 0xd1342543de82ef95u + 0x2545f4914f6cdd1du));
   return random.next();

@@ -13,8 +13,8 @@ class Buffer;
 
 struct Options {
   uint64_t first = 0, last = 0;
-  int only = -1;               // this operation
-  const char* kind = nullptr;  // operations of this kind
+  int only = -1;  // this operation
+  const char* kind = nullptr;
   bool verbose = false;
   bool threads = false;  // MPI_THREAD_MULTIPLE
   bool falsify = false;  // the last rank of the first program falsifies a value
@@ -34,7 +34,6 @@ class Step {
   uint64_t key;  // seeds the streams
   int tags;      // the first of a thousand tags
 
-  // of() returns a fresh copy of `mine` of rank `which`.
   Random of(int which) const { return Random(mixed(key, static_cast<uint64_t>(which) + 1)); }
 
   // see() records a value. Verbose runs also write a line.
@@ -48,7 +47,6 @@ class Step {
   bool ok(int error, const char* call);
   // The record has source, tag, and elements of `type`.
   void see(const char* what, const MPI_Status& status, MPI_Datatype type);
-  // say() describes the next action in verbose runs.
   __attribute__((format(printf, 2, 3))) void say(const char* format, ...);
   // skip() skips the comparison, for a known fault of the library.
   void skip(const char* why) { skipped_ = why; }

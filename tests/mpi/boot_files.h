@@ -8,7 +8,7 @@
 #include "boot.h"
 
 static char directory[] = "/tmp/tern-boot-XXXXXX";
-static int requests, fences, ended;  // numbers of put and get; of fence, in this world; of done
+static int requests, fences, ended;
 static int patience_ms = 30000;
 static MPIX_Boot files;
 

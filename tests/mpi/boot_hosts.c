@@ -8,7 +8,6 @@
 
 #include "boot_files.h"
 
-// Two host names rule out shared memory.
 static void two_hosts(int me, int members) {
   files_boot(me, members, "hosts");
   files.host = me % 2 == 0 ? "even" : "odd";

@@ -61,7 +61,6 @@ static int has_line(const char* name, const char* first, const char* second) {
   return found;
 }
 
-// plant() writes a valid head, `more` lines of other calls, and a line of the tested call.
 static void plant(int more) {
   char head[1024];
   FILE* open = fopen(file, "r");

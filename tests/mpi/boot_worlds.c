@@ -11,7 +11,6 @@
 
 #include "boot_files.h"
 
-// Ranks and sizes change. Every second world omits the last process.
 static void ten_worlds(int me, int members) {
   for (int world = 0; world < 10; ++world) {
     char job[32];

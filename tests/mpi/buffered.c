@@ -87,8 +87,8 @@ static void check_no_room(void) {
   OK(MPI_Buffer_detach(&address, &bytes));
 }
 
-// The buffer fits exactly these messages. After a barrier proves the receives, the next sends find
-// free space, although the sender made no other call.
+// The buffer fits exactly these messages. After a barrier the next sends find free space, although
+// the sender made no other call.
 static void check_reclaim(void) {
   enum { kLarge = 3, kBytes = 4 << 20 };
   if (size == 1) return;

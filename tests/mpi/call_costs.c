@@ -78,7 +78,6 @@ static void allreduce_64k(void) {
 // Peer is rank 1's action for a call of rank 0.
 typedef enum { kNothing, kReceivesAfter, kSends, kIsProbed, kJoins } Peer;
 
-// Rank `who` publishes the next step, and the other rank waits.
 static void step_of(int who) {
   static int step = 0;
   ++step;

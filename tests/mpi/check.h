@@ -120,7 +120,6 @@ static UNUSED size_t first_wrong(const void* buffer, size_t bytes, unsigned seed
       FAIL("%s: byte %zu of %zu is wrong (seed %u)", #buffer, wrong_, bytes_, (unsigned)(seed)); \
   } while (0)
 
-// untouched() returns 1 if all bytes in [from, to) equal `value`.
 static UNUSED int untouched(const void* buffer, size_t from, size_t to, int value) {
   const unsigned char* at = (const unsigned char*)buffer;
   for (size_t i = from; i < to; ++i)

@@ -10,7 +10,7 @@ enum { kInts = 3 };
 struct Kind {
   MPI_Datatype type;
   int per_element;
-  int stride;  // in ints
+  int stride;
   int places[kInts];
 };
 static struct Kind kinds[3];

@@ -10,7 +10,6 @@
 
 enum { kInts = 1 << 20 };
 
-// starve() limits the address space to slightly above the current size.
 static void starve(struct rlimit* before) {
   long pages = 0;
   FILE* const file = fopen("/proc/self/statm", "r");

@@ -130,7 +130,6 @@ static void persistent_in_any_order(void) {
   for (int i = 0; i < kMade; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// All ranks read the same clock.
 static void barriers(void) {
   for (int round = 0; round < 20; ++round) {
     const int late = round % size;

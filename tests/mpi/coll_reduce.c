@@ -133,7 +133,6 @@ static int nonblocking;
 static const struct Type* type;
 static int which;
 
-// refer() reduces the data of ranks [0, end) into `wanted`.
 static void refer(size_t count, int end) {
   type->fill(wanted, 0, count);
   for (int r = 1; r < end; ++r) {

@@ -49,7 +49,6 @@ static int run(enum Kind kind, int count, MPI_Datatype type, int root) {
   }
 }
 
-// Collectives fail on all ranks after at most three calls.
 static void is_over(void) {
   int sum = 0, code = MPI_SUCCESS, tries = 0, told = -1;
   for (; code == MPI_SUCCESS; ++tries) {

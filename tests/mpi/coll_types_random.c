@@ -58,7 +58,6 @@ static int value(int from, int to, int round, long i) {
   return from * 1000003 + to * 10007 + round * 500009 + (int)i * 31;
 }
 
-// The receiver is 0 if all ranks get the same data.
 static int from_of(const struct Shape* shape, int sends, int b) {
   switch (shape->kind) {
     case kBcast:
@@ -121,7 +120,6 @@ static void put(const struct Side* side, int b, int from, int to, int round) {
     *integer_of(side, b, i) = value(from, to, round, i);
 }
 
-// take() checks the block and restores the previous bytes.
 static void take(const struct Shape* shape, const struct Side* side, int b, int round) {
   const int from = from_of(shape, 0, b), to = to_of(shape, 0, b);
   for (long i = 0; i < (long)side->counts[b] * side->layout->ints; ++i) {
@@ -212,7 +210,6 @@ static void call(const struct Shape* shape, const struct Side* in, const struct 
 static void run(const struct Shape* shape) {
   struct Side in = {.blocks = 0}, out = {.blocks = 0};
   MPI_Request request = MPI_REQUEST_NULL;
-  // In a broadcast, odd ranks use the other type.
   const int turned = shape->kind == kBcast && rank % 2 == 1;
   const long ins = lay_out(shape, 1, shape->sent, &in);
   const long outs = lay_out(shape, 0, turned ? shape->sent : shape->received, &out);

@@ -78,7 +78,6 @@ static void nonblocking_duplicate(void) {
   check_and_free(&made, size, all);
 }
 
-// MPI_Comm_disconnect waits for pending operations.
 static void disconnect(void) {
   MPI_Comm comm;
   MPI_Request requests[3];

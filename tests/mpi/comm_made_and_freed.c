@@ -31,7 +31,6 @@ static void split_and_free(int rounds) {
   }
 }
 
-// Members alone create these communicators, in a different order on each rank.
 static void overlapping_groups(int rounds) {
   MPI_Group world, pairs[2];
   MPI_Comm comms[2];

@@ -70,8 +70,8 @@ static int by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// Medians of alternating short batches, because other programs disturb few. The bound of 8 leaves
-// room for cache misses. A scan of all communicators would take 200 times as long.
+// The medians of alternating short batches exclude most disturbances. The bound of 8 leaves room
+// for cache misses; a scan of all communicators would take 200 times as long.
 static void cost(void) {
   static double few[kBatches], all[kBatches];
   for (int i = 0; i < kBatches; ++i) {

@@ -72,7 +72,6 @@ static void by_sets(void) {
   CHECK(made == MPI_COMM_NULL);
 }
 
-// Splits until no resource separates the members.
 static void unguided(void) {
   const int package = rank / 2;
   if (size == 4) {

@@ -82,7 +82,6 @@ static void at_once(void) {
   OK(MPI_Test(&all, &flag, MPI_STATUS_IGNORE));
   CHECK_EQ(flag, 1);
   OK(MPI_Request_free(&all));
-  // The request allows at most two callbacks per test.
   OK(MPIX_Continue_init(2, MPIX_CONT_POLL_ONLY, MPI_INFO_NULL, &all));
   OK(MPI_Start(&all));
   calls = 0;
@@ -148,7 +147,6 @@ static int fails(int rc, void* data) {
   return MPI_ERR_ACCESS;
 }
 
-// A callback either gets the error or never runs.
 static void failures(void) {
   int room = 0, count = 5, marker;
   void* data[5] = {NULL};

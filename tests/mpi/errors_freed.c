@@ -192,7 +192,6 @@ static void buffered(void) {
   OK(MPI_Buffer_detach(&detached, &bytes));
 }
 
-// The user's handler runs once, with MPI_COMM_NULL.
 static void own_handler(enum When when) {
   MPI_Errhandler handler;
   OK(MPI_Comm_create_errhandler(hear, &handler));

@@ -103,7 +103,6 @@ static void codes(void) {
   CHECK(seen.queries == 1 && seen.frees == 2 && seen.cancels == 1);
 }
 
-// An error appears at completion; then all statuses get a code.
 static void failing(void) {
   struct Seen seen = {0, 0, 0, 0};
   int value = 0, some, indices[3];

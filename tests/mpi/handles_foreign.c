@@ -56,7 +56,6 @@ static void make(struct Words* words, int count) {
   }
 }
 
-// use() makes calls without side effects on valid handles.
 static void use(const struct Words* theirs) {
   int got, flag;
   MPI_Comm made;

@@ -16,7 +16,6 @@ static MPI_Comm make(int tag) {
   others = size - members;
   OK(MPI_Comm_split(MPI_COMM_WORLD, color, rank, &own));
   const int remote_leader = color == 0 ? 2 * (odd - 1) + 1 : 2 * (even - 1);
-  // Leader arguments are significant only at the leader.
   const int leads = mine == members - 1;
   OK(MPI_Intercomm_create(own, members - 1, leads ? MPI_COMM_WORLD : MPI_COMM_NULL,
                           leads ? remote_leader : -77, tag, &inter));

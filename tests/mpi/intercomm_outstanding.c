@@ -20,7 +20,6 @@ struct Trial {
 };
 static int root_world, root_is_other;
 
-// The v forms reverse the order of blocks.
 static void lay_out(struct Trial* t) {
   for (int i = 0; i < others; ++i) {
     t->counts_in[i] = t->counts_out[i] = count;

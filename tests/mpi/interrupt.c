@@ -16,7 +16,7 @@
 enum { kLarge = 1 << 20 };
 
 static MPI_Comm comm;
-static int other;  // a rank that makes no call
+static int other;
 static int in[kLarge], out[kLarge];
 
 // begun is set once the requests of a case are active.
@@ -134,7 +134,6 @@ static int do_partitioned(void) {
   OK(MPI_Request_free(&request));
   return code;
 }
-// MPI_Pready fails, and the wait returns the same text.
 static int do_partitioned_send(void) {
   MPI_Request request;
   OK(MPI_Psend_init(out, 2, kLarge / 2, MPI_INT, other, 1, comm, MPI_INFO_NULL, &request));

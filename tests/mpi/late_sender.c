@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { kMost = 63 << 10, kAway = 60000 };  // bytes, microseconds
+enum { kMost = 63 << 10, kAway = 60000 };
 static char out[2 * kMost], in[2 * kMost];
 
 typedef void Begin(int bytes, MPI_Request* request);

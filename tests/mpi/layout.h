@@ -47,7 +47,6 @@ static void bound(struct Layout* whole, long lb, long ub, int marked) {
   if (ub > whole->ub) whole->ub = ub;
 }
 
-// place() appends `count` adjacent copies of `part`, from `from`.
 static void place(struct Layout* whole, const struct Layout* part, int count, long from) {
   for (int i = 0; i < count; ++i) {
     const long by = from + i * (part->ub - part->lb);
@@ -169,7 +168,6 @@ static void expect_bounds(const struct Layout* made) {
   CHECK_EQ(bytes, 4 * made->ints);
 }
 
-// offset() gives the place of integer i of an array of elements.
 static long offset(const struct Layout* layout, long i) {
   return layout->at[i % layout->ints] + i / layout->ints * extent(layout);
 }
@@ -177,7 +175,6 @@ static UNUSED int* integer(char* origin, const struct Layout* layout, long i) {
   return (int*)(origin + offset(layout, i));
 }
 
-// reach() finds the first byte of `count` elements, and the byte after the last.
 static UNUSED void reach(const struct Layout* layout, long count, long* from, long* to) {
   *from = kMostSpan, *to = -kMostSpan;
   for (int k = 0; k < layout->ints && count > 0; ++k) {

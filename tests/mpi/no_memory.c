@@ -83,7 +83,6 @@ int main(int argc, char** argv) {
   for (int to = 1; to < 4; ++to)
     for (int i = 0; i < kLarge; ++i) large[to - 1][i] = (char)(i * 7 + to);
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  // A pool is warm after messages with a peer.
   if (rank == 0) {
     int n = 0;
     for (int i = 0; i < 3 * kMessages; ++i)

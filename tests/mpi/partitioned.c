@@ -84,8 +84,7 @@ static void not_a_wait_for_the_last(int bytes, int in_parts) {
   free(data);
 }
 
-// Triples of every second int end partitions inside elements. The program frees type and
-// communicator early.
+// Triples of every second int end partitions inside elements.
 static void derived_types(int out_parts, int in_parts) {
   enum { kInts = 6000 };
   MPI_Comm comm;

@@ -14,7 +14,7 @@ enum { kBytes = 3000000, kLong = 1, kOther = 2, kEnd = 3, kSlow = 4 };
 // Rank 1 sets *stop without MPI.
 static volatile int* stop;
 static char *in, *out, *back;
-static MPI_Comm pair;  // ranks 0 and 2
+static MPI_Comm pair;
 static MPI_Request never;
 static int number;
 
@@ -125,7 +125,7 @@ static const struct {
   void (*rank_0)(void);
   int repeats;  // rank 0 repeats the call until rank 1 is done
   void (*rank_2)(void);
-  int told_end;  // rank 2 gets a message after the stop
+  int told_end;
 } cases[] = {{"only tests", only_tests, 1, NULL, 0},
              {"only testany", only_testany, 1, NULL, 0},
              {"only testsome", only_testsome, 1, NULL, 0},

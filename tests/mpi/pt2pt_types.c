@@ -56,7 +56,6 @@ static struct Layout make(int which) {
   return made;
 }
 
-// A reversed type starts at the last position.
 static int* origin(const struct Layout* layout, int* buffer) {
   return layout->place == backwards ? buffer + 6143 : buffer;
 }

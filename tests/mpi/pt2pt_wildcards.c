@@ -49,7 +49,6 @@ static void scattered_tags(int bytes) {
   free(in);
 }
 
-// A specific receive posted after a wildcard matches second, and the reverse.
 static void posting_order_wins(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in[4] = {-1, -1, -1, -1}, out[4] = {0, 1, 2, 3};

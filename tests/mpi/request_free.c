@@ -20,7 +20,6 @@ static void free_sends(void) {
     OK(MPI_Recv(in, sizes[i], MPI_BYTE, left, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_FILLED(in, (size_t)sizes[i], (unsigned)left);
   }
-  // The sender may now free the buffer.
   OK(MPI_Sendrecv(NULL, 0, MPI_BYTE, left, 99, NULL, 0, MPI_BYTE, right, 99, MPI_COMM_WORLD,
                   MPI_STATUS_IGNORE));
   free(out);
@@ -36,7 +35,7 @@ static void free_receive(void) {
   OK(MPI_Send(&rank, 1, MPI_INT, right, 1, MPI_COMM_WORLD));
   OK(MPI_Sendrecv(NULL, 0, MPI_INT, right, 2, NULL, 0, MPI_INT, left, 2, MPI_COMM_WORLD,
                   MPI_STATUS_IGNORE));
-  CHECK_EQ(in, left);  // messages of one pair match in order
+  CHECK_EQ(in, left);
 }
 
 static void get_status(void) {

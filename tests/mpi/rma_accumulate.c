@@ -73,7 +73,7 @@ static void swaps(MPI_Win win, char* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// vectors() writes long vectors at rank 0, across stripes, misaligned by 4 bytes.
+// The vectors cross stripes and are misaligned by 4 bytes.
 static void vectors(MPI_Win win, char* mine) {
   enum { kCount = 30000 };
   static double in[kCount], got[kCount];

@@ -23,7 +23,7 @@ enum { kPut, kGet, kSum, kFetch, kKinds };
 
 typedef struct {
   int kind, target, count, at, stride;  // the elements are at, at + stride, ...
-  int value;                            // the first element's value; each next element has one more
+  int value;
 } Operation;
 
 static int* model;
@@ -86,7 +86,7 @@ static void apply_to_model(const Operation* one, int part, int* found) {
 static void epoch(MPI_Win win, int* mine, int part, const MPI_Aint* bases, int unit, int how) {
   Operation mine_all[kOps];
   memset(got, 0xff, sizeof(int) * kOps * 3000);
-  const int sums = (int)next_random(2);  // all ranks sum, or read, the elements
+  const int sums = (int)next_random(2);
   for (int of = 0; of < size; ++of)
     for (int i = 0; i < kOps; ++i) {
       Operation one = draw(of, i, part);

@@ -15,7 +15,6 @@ static void query(MPI_Win win, int of, MPI_Aint bytes, int unit, char** base) {
   CHECK_EQ(its_unit, unit);
 }
 
-// Rank 1 is the lowest rank with memory.
 static void parts(int apart) {
   MPI_Info info;
   MPI_Win win;

@@ -129,7 +129,7 @@ static void fences(MPI_Win win, long* mine) {
     OK(MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, win));
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
-  OK(MPI_Win_fence(0, win));  // a lock ends the epoch
+  OK(MPI_Win_fence(0, win));
   OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
   OK(MPI_Win_unlock(0, win));
 }

@@ -36,8 +36,6 @@ static void alone(void) {
   OK(MPI_Session_finalize(&session));
 }
 
-// Rank 0 leaves at once, and rank 1 receives late. Then the reverse, while rank 1 keeps its
-// session.
 static void one_leaves_early(int me) {
   static char large[100000];
   MPI_Session session, kept = MPI_SESSION_NULL;

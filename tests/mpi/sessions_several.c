@@ -11,7 +11,7 @@ static MPI_Group group_of(MPI_Session session, const char* set) {
 }
 
 static void check_sum(MPI_Session session, const char* tag) {
-  MPI_Group group = group_of(session, "MPI://world");  // names ignore case
+  MPI_Group group = group_of(session, "MPI://world");
   MPI_Comm comm;
   int one = 1, sum = 0, members;
   OK(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));

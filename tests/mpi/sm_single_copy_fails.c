@@ -33,7 +33,6 @@ static void forbid_copies(void) {
   }
 }
 
-// secret_ints() returns null on a kernel without secret memory.
 static int* secret_ints(size_t count) {
   const int fd = (int)syscall(447 /* memfd_secret */, 0);
   if (fd < 0) return NULL;

@@ -74,7 +74,7 @@ static void waits_elsewhere(void) {
     int* in = calloc(kLarge, sizeof *in);
     MPI_Request request;
     MPI_Isend(out, kLarge, MPI_INT, next, 1, comms[c], &request);
-    if (size > 1 && rank % 2 == 0) MPI_Barrier(comms[other]);  // odd ranks come after the receive
+    if (size > 1 && rank % 2 == 0) MPI_Barrier(comms[other]);
     MPI_Status status;
     if (size > 1 && rank % 2 == 1) {
       MPI_Probe(last, 1, comms[c], &status);

@@ -55,7 +55,6 @@ static void* hand_over(void* argument) {
   return NULL;
 }
 
-// Two threads probe and receive, two threads send.
 static void* probes(void* argument) {
   const int id = *(int*)argument, right = (rank + 1) % size, left = (rank + size - 1) % size;
   static const int sizes[] = {1, 300, 9000, 70000};

@@ -26,7 +26,6 @@ static MPI_Comm comm;
 
 static int ints_of(int i) { return 2 + i % 7 * (i % 50 == 0 ? kMost / 7 : 40); }
 
-// claim() takes the next number below `limit`, or returns -1.
 static int claim(int* counter, int limit) {
   pthread_mutex_lock(&mutex);
   const int got = *counter < limit ? (*counter)++ : -1;

@@ -94,7 +94,6 @@ static void smaller_than_comm(void) {
   if (made != MPI_COMM_NULL) OK(MPI_Comm_free(&made));
 }
 
-// The graph is a ring, with an edge from rank 0 to itself.
 static void graphs(int reorder) {
   int index[64], edges[130], count = 0, got[130], got_index[64], n, m, me;
   MPI_Comm graph, copy;

@@ -31,7 +31,7 @@ static void prepare(void) {
   for (int i = 0; i < out; ++i)
     for (int k = 0; k < kBlock; ++k) send_block[i * kBlock + k] = value(me, i, k);
   memset(receive_block, -1, sizeof receive_block);
-  for (int i = 0; i < out; ++i) {  // the edge determines the number of elements
+  for (int i = 0; i < out; ++i) {
     counts_out[i] = 1 + i % kBlock;
     displs_out[i] = i * kBlock;
     bytes_out[i] = (MPI_Aint)sizeof(int) * i * kBlock;
@@ -224,7 +224,6 @@ static void everything(void) {
   }
   any_order();
   large();
-  // Null addresses are legal without data.
   OK(MPI_Neighbor_alltoall(NULL, 0, MPI_INT, NULL, 0, MPI_INT, comm));
   OK(MPI_Comm_free(&comm));
 }
@@ -251,7 +250,6 @@ static void on_edges(void) {
   everything();
 }
 
-// Only ranks 0 and 1 are neighbors, twice.
 static void on_graph(void) {
   int index[kMost], edges[] = {1, 1, 0, 0}, got[2] = {-1, -1};
   if (size < 2) return;

@@ -63,7 +63,6 @@ static int value(int who, int place, int i, int round) {
 
 static int length(int sender, int place, int largest) { return (sender * 5 + place * 3) % largest; }
 
-// Buffers have `largest` integers per edge.
 struct Trial {
   int gathers, irregular, persistent, largest, round;
   int *send, *receive, *counts_out, *counts_in, *displs_out, *displs_in;

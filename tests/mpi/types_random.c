@@ -7,7 +7,6 @@
 
 enum { kRounds = 400 };
 
-// usable() returns 1 if a test can use `count` elements.
 static int usable(const struct Layout* made, int count) {
   if (made->ints == 0 || made->ints >= kMostInts || extent(made) <= 0) return 0;
   expect_bounds(made);
@@ -46,7 +45,7 @@ static void transfer(struct Layout* out, int outs, struct Layout* in, int ins, c
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   OK(MPI_Get_elements(&status, in->type, &elements));
   CHECK_EQ(elements, ints);
-  for (int i = 0; i < ints; ++i) {  // an element sent twice has the later value
+  for (int i = 0; i < ints; ++i) {
     const int sent = *integer(from + kMostSpan, out, i);
     int* got = integer(to + kMostSpan, in, i);
     if (*got != sent) FAIL("integer %d of %d is %d, but %d was sent", i, ints, *got, sent);

@@ -23,11 +23,9 @@ struct Capture {
 /// A forbidden call invalidates the capture.
 bool forbidden_by_capture();
 CUresult capture_work(CUstream stream, Work& work, bool* captured);
-/// capture_graph() copies the child's nodes into the captured graph.
 CUresult capture_graph(CUstream stream, const GraphPtr& child, bool* captured);
 CUresult capture_record(CUstream stream, CUevent event, bool* captured);
 CUresult capture_wait(CUstream stream, CUevent event, bool* captured);
-/// Calls that a capture refuses use these functions.
 CUresult refuse_in_capture(CUstream stream);
 CUresult refuse_captured(CUevent event);
 

@@ -11,10 +11,10 @@
 namespace softcuda {
 
 enum Needs : unsigned {
-  kContext = 0,     // needs a current context
-  kDriver = 1,      // needs cuInit
-  kNothing = 2,     // needs nothing
-  kUncaptured = 4,  // refuses captures of global mode
+  kContext = 0,
+  kDriver = 1,
+  kNothing = 2,
+  kUncaptured = 4,
 };
 
 class Function {
@@ -47,7 +47,6 @@ CUresult enter(Function& function, unsigned needs, T... values) {
   static auto& function_ = *new softcuda::Function(__func__); \
   if (const CUresult refused = softcuda::enter(function_, __VA_ARGS__)) return refused
 
-/// late_fault() returns the requested late failure of the current call's work.
 CUresult late_fault();
 
 /// called_function() names this thread's last driver function. Null in driver threads.

@@ -26,7 +26,6 @@ class UserReferences {
   UserReferences& operator=(const UserReferences&) = delete;
   ~UserReferences();
   void add(CUuserObject object, unsigned count) { counts_[object] += count; }
-  /// give() returns false if the graph has fewer references.
   bool give(CUuserObject object, unsigned count);
 
  private:

@@ -27,8 +27,8 @@ struct Allocation {
   CUmemoryPool pool = nullptr;
   CUmemGenericAllocationHandle handle = 0;
   bool sync_memops = false;
-  Place late = {};  // with pending writes
-  int opened = 0;   // number of kImport
+  Place late = {};
+  int opened = 0;  // number of kImport
   /// access rights by device, for kMapped and pools
   std::map<int, unsigned long long> access = {};
 
@@ -39,7 +39,6 @@ struct Allocation {
 void enter_allocation(Allocation allocation);
 std::optional<Allocation> find_allocation(uintptr_t address);
 std::optional<Allocation> remove_allocation(uintptr_t base, Kind kind);
-/// change_allocation() calls `change` under table_mutex.
 bool change_allocation(uintptr_t address, const std::function<void(Allocation&)>& change);
 /// range_of() returns the reservation around a mapping, otherwise the allocation.
 std::pair<uintptr_t, size_t> range_of(const Allocation& here);

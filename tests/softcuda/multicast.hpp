@@ -9,7 +9,6 @@ namespace softcuda {
 bool supports_multicast();
 /// make_multicast() returns null for more than eight devices.
 StoragePtr make_multicast(unsigned devices, size_t bytes);
-/// copies_behind() returns the number of copies.
 int copies_behind(const void* bytes, void** copies, int most);
 
 }  // namespace softcuda

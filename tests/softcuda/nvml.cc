@@ -58,7 +58,6 @@ struct Machine {
     const std::vector<std::string> words = split(shown, ',');
     return std::find(words.begin(), words.end(), std::to_string(physical)) != words.end();
   }
-  /// ends_of() lists peers, then switches.
   [[nodiscard]] std::vector<End> ends_of(int physical) const {
     std::vector<End> ends;
     bool switches = false;

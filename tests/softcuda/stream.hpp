@@ -34,7 +34,7 @@ struct Work {
   bool always = false;    // also in failed contexts
   bool on_device = true;  // false: waits, host functions
   const char* what = "a copy, memset or kernel";
-  std::vector<Step> more = {};  // after `run`
+  std::vector<Step> more = {};
   uint64_t ticket = 0;
   Starts starts = {};
 };
@@ -68,7 +68,6 @@ void abandon_stream(CUstream stream);
 /// find_stream() accepts null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD, and fails for a stale
 /// handle or a failed context.
 CUresult find_stream(CUstream handle, CUstream* stream);
-/// submit() adds work to the stream, or to its captured graph.
 CUresult submit(CUstream stream, Work work);
 inline CUresult submit(CUstream stream, std::function<CUresult()> run) {
   return submit(stream, Work{.run = std::move(run)});

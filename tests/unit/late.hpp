@@ -35,8 +35,8 @@ class Network {
   struct Frame {
     btl::Header header;
     std::vector<std::byte> payload;
-    int rounds;                           // rounds left at the receiver
-    iovec data{};                         // ZeroCopy, read on arrival
+    int rounds;  // rounds left at the receiver
+    iovec data{};
     btl::Operation* operation = nullptr;  // completes on arrival
   };
 

@@ -74,7 +74,7 @@ void computes(const std::string& code, size_t bytes) {
   const auto send = [&] {
     OK(MPI_Send(data.address(), static_cast<int>(bytes), MPI_BYTE, 1, kData, MPI_COMM_WORLD));
   };
-  send();  // first-use set-up
+  send();
   long long turns = 100000;
   while (busy.run(turns, [] {}) < (quick ? 5.0F : 100.0F)) turns *= 2;
   const float alone = median(busy, turns, [] {});

@@ -96,7 +96,6 @@ void bandwidth_by_hand(size_t bytes) {
   report("bandwidth_by_hand", bytes, rate(bytes, seconds), "GB/s");
 }
 
-/// Rank 0 makes 16 copies on the device, back to back, while rank 1 waits.
 void bandwidth_in_one_process(size_t bytes) {
   Buffers from, to;
   if (rank == 0) fill(&from, Kind::kDevice, bytes);

@@ -50,7 +50,6 @@ void nccl_exchange(const Nccl& nccl, const Side& s, CUstream queue) {
   CHECK_EQ(nccl.GroupEnd(), 0);
 }
 
-/// Operation is a call of both libraries, and a blocking call for the expected result.
 struct Operation {
   const char* name;
   bool in_blocks;      // the larger buffer has a block for each rank
@@ -133,7 +132,7 @@ double seconds_by_events(int calls, CUstream queue, const std::function<void()>&
   CU(cuEventCreate(&begin, 0));
   CU(cuEventCreate(&end, 0));
   std::vector<double> batches;
-  for (int batch = 0; batch < (quick ? 2 : 12); ++batch) {  // the first warms up
+  for (int batch = 0; batch < (quick ? 2 : 12); ++batch) {
     OK(MPI_Barrier(MPI_COMM_WORLD));
     CU(cuEventRecord(begin, queue));
     for (int i = 0; i < calls; ++i) call();

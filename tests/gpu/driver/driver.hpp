@@ -39,7 +39,6 @@ struct Role {
 /// begin_peer() makes the device's primary context current and returns a non-blocking stream.
 CUstream begin_peer(int device = 0);
 
-/// This program as another process, with a socket.
 class Peer {
  public:
   explicit Peer(const char* role);

@@ -422,7 +422,7 @@ TEST_F(Sharing, AnImportHoldsWhatWasReleased) {
   EXPECT_LE(free_memory() + kLarge, before + kNoise);
   send_bytes(peer.socket, "x", 1);
   receive_bytes(peer.socket, &byte, 1);
-  if (cu().is_soft) {  // on a real device the peer's context uses memory
+  if (cu().is_soft) {
     EXPECT_EQ(free_memory(), before);
   }
   EXPECT_EQ(peer.wait(), 0);

@@ -72,7 +72,6 @@ size_t Call::element() const noexcept { return static_cast<size_t>(type_->size()
 
 MPI_Count Call::length(const Shape& shape, int from, int to) noexcept {
   if (!shape.of().irregular) return shape.count;
-  // In place, an alltoall sends and receives equal block sizes.
   const int low = std::min(from, to), high = std::max(from, to);
   const auto a = static_cast<uint64_t>(shape.in_place ? low : from),
              b = static_cast<uint64_t>(shape.in_place ? high : to);
@@ -115,7 +114,7 @@ void Call::describe(int rank) {
   const auto own = [&](int i) { return length(i, i); };
   const bool in = shape_.pinned_in, out = shape_.pinned_out;
   switch (what) {
-    case kBarrier:  // the rank's word and all ranks' words
+    case kBarrier:
       side.in = one(1, true);
       side.out = one(ranks(), true);
       return;

@@ -61,11 +61,11 @@ struct Shape {
   Column column = Column::kLl;
   const coll::Algorithm* row = nullptr;  // null: exchange
   int kind = 0;
-  int64_t count = 0;  // elements of the vector or of the largest block
+  int64_t count = 0;
   int root = 0;
   bool in_place = false;
-  bool pinned_in = false, pinned_out = false;  // in host memory
-  int skew = 0;                                // elements before the data
+  bool pinned_in = false, pinned_out = false;
+  int skew = 0;  // elements before the data
   uint64_t seed = 0;
   [[nodiscard]] const Line& of() const noexcept { return kLines[static_cast<size_t>(line)]; }
   [[nodiscard]] std::string in_words(int ranks) const;
@@ -84,7 +84,6 @@ class Call {
   Call(Ranks& ranks, const Shape& shape, std::vector<Images>* images);
 
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
-  /// length() counts the elements between two ranks, or of a rank's block.
   [[nodiscard]] static MPI_Count length(const Shape& shape, int from, int to) noexcept;
   void fill(uint64_t salt, std::vector<Images>* images) const;
   /// The operation is valid during the call's lifetime.
@@ -103,8 +102,8 @@ class Call {
   struct Buffer {
     bool exists = false, several = false;
     Place place = kDevice;
-    size_t at = 0, bytes = 0;  // offset with guard bytes; data bytes
-    size_t first = 0;          // offset of the data
+    size_t at = 0, bytes = 0;
+    size_t first = 0;
     std::vector<MPI_Count> lengths;
     std::vector<MPI_Aint> places;
   };

@@ -17,7 +17,6 @@
 namespace tern::kernels_test {
 
 void must(const char* function, CUresult result);
-/// must() throws Error unless `why` is empty.
 void must(const std::string& why);
 
 class Machine {

@@ -127,7 +127,7 @@ Ranks& Rounds::ranks(int count) {
 
 // On one device only one rank can use multicast memory.
 int Rounds::draw_ranks(Random* random) const {
-  constexpr uint64_t kNumbers = Machine::kMostRanks - 1;  // from 2 on
+  constexpr uint64_t kNumbers = Machine::kMostRanks - 1;
   const int drawn =
       2 + static_cast<int>(std::min(random->below(kNumbers), random->below(kNumbers)));
   const bool alone = random->once_in(10);
@@ -276,8 +276,6 @@ class Graph {
   std::vector<CUgraphExec> all_;
 };
 
-// A graph is replayed, with the other calls after the first replay, compared, and repeated with new
-// data.
 std::string Rounds::run_graph(Random* random, Ranks& ranks, Batch* batch, Batch* other) {
   constexpr int kTimes = 2;
   batch->bring(random->next());

@@ -20,11 +20,11 @@ struct Options {
   int64_t rounds = 300, first = 0;
   double seconds = 0;  // 0: no limit
   double patience = 10;
-  int devices = 0;                // 0: all
-  int ranks = 0;                  // 0: any
-  size_t scratch = 0, bytes = 0;  // per rank; largest buffer; 0: by driver
-  int column = -1;                // -1: any
-  std::string line;               // empty: any
+  int devices = 0;  // 0: all
+  int ranks = 0;    // 0: any
+  size_t scratch = 0, bytes = 0;
+  int column = -1;   // -1: any
+  std::string line;  // empty: any
 };
 
 /// An arena holds buffers, and originals for restore().
@@ -55,9 +55,7 @@ class Batch {
   /// add() returns an empty string if the call was added.
   [[nodiscard]] std::string add(const Shape& shape);
   [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
-  /// bring() waits for the upload.
   void bring(uint64_t salt);
-  /// restore() enqueues a copy of the uploaded data, put() the calls.
   void restore(int rank);
   void put(int rank);
   [[nodiscard]] Call& call(size_t i) noexcept { return *calls_[i]; }
@@ -90,7 +88,6 @@ class Rounds {
  public:
   Rounds(Machine& machine, const Options& options);
   ~Rounds();
-  /// run() returns an empty string on success.
   [[nodiscard]] std::string run(int64_t round);
   [[nodiscard]] const std::string& in_words() const noexcept { return words_; }
   [[nodiscard]] const Table& table() const noexcept { return table_; }
@@ -115,11 +112,10 @@ class Rounds {
   std::string words_;
 };
 
-/// Rank 1 is late: rank 0's kernel names rank 1, then a timeout or the host ends the kernel.
-/// Returns an empty string on success.
+/// Rank 0's kernel names the late rank 1, then a timeout or the host ends the kernel. Returns an
+/// empty string on success.
 [[nodiscard]] std::string check_late_ranks(Machine& machine, const Options& options);
 
-/// print_times() measures sizes from 8 bytes to options.bytes.
 void print_times(Rounds& rounds);
 
 /// row_for() returns null if no algorithm serves the cell.

@@ -11,7 +11,6 @@ using namespace tern::test;
 
 namespace {
 
-/// An element has `ints` integers, with a gap before the second half.
 struct Form {
   int ints, gap;
   [[nodiscard]] size_t bytes() const { return static_cast<size_t>(ints + gap) * sizeof(int); }

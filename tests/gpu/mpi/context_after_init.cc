@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   std::vector<char> heap(1 << 20);
   OK(MPI_Sendrecv_replace(heap.data(), 1 << 20, MPI_BYTE, 1 - rank, 0, 1 - rank, 0, MPI_COMM_WORLD,
-                          MPI_STATUS_IGNORE));  // no CUDA yet
+                          MPI_STATUS_IGNORE));
   start_cuda();
   const int mine = rank % devices;
   CUcontext own = nullptr, others_own = nullptr;

@@ -33,7 +33,6 @@ void exchange() {
                     1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-// The new context reuses the old handle, and the program sets the flag.
 int flag_of_new_context_stays() {
   exchange();
   CUdevice device = 0;

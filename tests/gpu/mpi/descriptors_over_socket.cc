@@ -35,7 +35,6 @@ void refuse_pidfd_getfd() {
 
 long long mapped_now() { return control().live("mappings") + control().live("imports"); }
 
-/// The receiver adds `pieces` mappings.
 void message(const Area& area, int from, const char* what, long long pieces) {
   static unsigned seed = 0;
   const auto want = bytes_of(kBytes, ++seed);

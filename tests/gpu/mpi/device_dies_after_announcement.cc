@@ -31,5 +31,5 @@ int main(int argc, char** argv) {
   }
   OK(MPI_Type_free(&columns));
   OK(MPI_Finalize());
-  _exit(0);  // resources of the dead device cannot be freed
+  _exit(0);
 }

@@ -49,7 +49,7 @@ bool message_right(const Round& round) {
   return rank == 0 || round.right(bytes_of(round.bytes, round.seed));
 }
 
-MPI_Datatype columns;  // of 4 integers in 6
+MPI_Datatype columns;
 int packed(const Round& round) {
   const int count = static_cast<int>(round.bytes / 24);
   return rank == 0 ? MPI_Send(round.in.address(), count, columns, 1, 0, MPI_COMM_WORLD)

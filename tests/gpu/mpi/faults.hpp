@@ -25,7 +25,6 @@ inline void end_with_words() {
   signal(SIGSEGV, too_long);
 }
 
-/// now() announces the next step of all ranks, with a time limit.
 inline void now(const std::string& what, unsigned seconds) {
   std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s\n", rank, what.c_str());
   alarm(seconds * kSlowness);

@@ -45,7 +45,6 @@ inline const char* const kKindNames[] = {"host",         "pinned",  "registered"
                                          "other_device", "managed", "pool",       "mapped"};
 inline const char* name_of(Kind kind) { return kKindNames[static_cast<int>(kind)]; }
 
-/// Each rank uses its own GPU, or the first.
 inline int devices = 0;
 inline CUcontext contexts[16];
 inline void start_cuda() {

@@ -10,11 +10,10 @@ using namespace tern::test;
 
 namespace {
 
-constexpr int kCount = (1 << 20) + 4 * 37;  // divided among the ranks
+constexpr int kCount = (1 << 20) + 4 * 37;
 constexpr size_t kBytes = kCount * sizeof(float);
 const MPI_Comm kWorld = MPI_COMM_WORLD;
 
-/// A rank's vector is rank + 1 times element(i).
 float element(int i) { return static_cast<float>(i % 1000); }
 
 void put_own(const Area& area) {

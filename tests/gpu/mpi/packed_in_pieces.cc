@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kPiece = 524288;  // Params::cuda_chunk
 
-MPI_Datatype columns;  // 4 of every 6 integers
+MPI_Datatype columns;
 
 struct Shape {
   const char* name;
@@ -95,7 +95,6 @@ void to_self() {
   for (size_t at = 0; at < bytes; ++at) CHECK(at % 24 < 16 || now[at] == 0xEE);
 }
 
-/// The sender makes no MPI call until the receiver has the data.
 void sender_away(const char* file) {
   const Shape& shape = kShapes[2];
   const int count = static_cast<int>(3 * kPiece / 16);
@@ -140,7 +139,7 @@ int main(int argc, char** argv) {
   std::snprintf(file, sizeof file, "/tmp/tern-pieces-%d", pid);
   const char* const peers = std::getenv("SOFTCUDA_PEERS");
   const bool apart = peers != nullptr && std::strcmp(peers, "NONE") == 0;
-  if (!apart) sender_away(file);  // through the host, both ranks take part
+  if (!apart) sender_away(file);
   if (control().there() && rank == 1 && !apart) CHECK(control().calls("cuIpcOpenEventHandle") > 0);
   OK(MPI_Type_free(&columns));
   OK(MPI_Finalize());

@@ -12,7 +12,7 @@ using namespace tern::test;
 namespace {
 
 const bool kOldest = std::getenv("SOFTCUDA_VERSION") != nullptr;  // context flags stay
-constexpr size_t kEager = 65536;                                  // copied during the call
+constexpr size_t kEager = 65536;
 
 /// Blocking streams are the default: the legacy stream waits for each blocking stream.
 class PendingStream {
@@ -89,7 +89,6 @@ void begun(const Allocator& by, size_t bytes) {
   check(by, memory, bytes);
 }
 
-// Data arrives during another call of the receiver.
 void arrives_in_a_barrier(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
   const int count = static_cast<int>(bytes);

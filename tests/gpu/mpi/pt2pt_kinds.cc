@@ -45,7 +45,6 @@ void every_size(Kind from, Kind to, int peer) {
   }
 }
 
-// Messages arrive in another order, some after posted receives.
 void outstanding(Kind from, Kind to, int peer) {
   constexpr int kMessages = 6;
   constexpr size_t kBytes = 150001;

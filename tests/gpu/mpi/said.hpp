@@ -17,7 +17,7 @@ extern "C" [[gnu::weak]] void __sanitizer_set_report_fd(void* descriptor);
 
 namespace tern::test {
 
-/// Heard redirects standard error to a file. One object may exist at a time.
+/// Only one Heard may exist at a time.
 class Heard {
  public:
   Heard() {

@@ -7,8 +7,7 @@
 
 namespace tern::test {
 
-/// set_for_test() adds PART=VALUE to TERN_TEST, after the runner's parts. The test calls it before
-/// MPI_Init.
+/// The test calls set_for_test() before MPI_Init.
 inline void set_for_test(const std::string& part, const std::string& value) {
   const char* const before = std::getenv("TERN_TEST");
   const std::string all = (before == nullptr ? "" : std::string(before) + ",") + part + "=" + value;

@@ -150,7 +150,6 @@ void refused(const char* what, const std::vector<const void*>& places, size_t by
   FAILS(MPI_Recv(MPI_BOTTOM, 1, type, other, 0, kComm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER);
   FAILS(MPI_Pack(MPI_BOTTOM, 1, type, packed.data(), length, &position, kComm), MPI_ERR_BUFFER);
   FAILS(MPI_Unpack(packed.data(), length, &position, MPI_BOTTOM, 1, type, kComm), MPI_ERR_BUFFER);
-  // Rank 1's buffer is valid, and rank 1 learns of rank 0's refusal.
   const int bcast = rank == 0 ? MPI_Bcast(MPI_BOTTOM, 1, type, 0, kComm)
                               : MPI_Bcast(packed.data(), length, MPI_BYTE, 0, kComm);
   if (std::strstr(error_text(bcast), "reaches from") == nullptr)

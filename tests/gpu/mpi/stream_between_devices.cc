@@ -28,7 +28,6 @@ void fill(Vector<int>& send, int count) {
   for (int i = 0; i < count; ++i) send[static_cast<size_t>(i)] = rank * 1000 + i % 997;
 }
 
-/// Ranks sleep outside MPI until the data arrives.
 void without_the_host(const OnStream& on) {
   constexpr int kCount = 300007;
   Vector<int> send(kCount), recv(kCount);
@@ -107,7 +106,6 @@ void many_communicators() {
   without_the_host(one);
 }
 
-/// The last rank is two seconds late, beyond the timeout of one second.
 void late_rank(const Heard& heard) {
   const OnStream on;
   constexpr int kCount = 50;

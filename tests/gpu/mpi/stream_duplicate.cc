@@ -77,7 +77,6 @@ class Graph {
   CUgraphExec exec_ = nullptr;
 };
 
-/// Even and odd ranks launch in opposite orders.
 void graphs_at_once(const OnStream& on, MPI_Comm twin) {
   constexpr size_t kInts = 5000;
   CUstream queues[2] = {};

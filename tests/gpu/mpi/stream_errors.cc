@@ -69,7 +69,6 @@ void wrong_arguments(const OnStream& on) {
   on.sync();
 }
 
-// A message too long for the receive fails on arrival.
 void late_error(const OnStream& on) {
   Vector<int> data(4);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -82,7 +81,6 @@ void late_error(const OnStream& on) {
   on.sync();
 }
 
-// The other ranks' streams continue, and their next calls report the refusal.
 void refused_by_one() {
   const OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));

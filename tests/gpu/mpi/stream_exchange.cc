@@ -15,7 +15,6 @@ using namespace tern::test;
 
 namespace {
 
-// Counts range from zero to more than one step.
 int count_of(int from, int to, int round) {
   constexpr int kCounts[] = {0, 3, 1001, 17, 5000, 1, 90001};
   return kCounts[(from * 3 + to * 5 + round) % 7];
@@ -96,7 +95,6 @@ void in_place(const OnStream& on, int round) {
   check(data, both, round, "alltoallv in place");
 }
 
-/// Some ranks use integers, others pairs with a hole.
 void gather(const OnStream& on, int round, int root, bool in_place) {
   const Layout in = received_by(root, round);
   const int mine = count_of(rank, root, round);
@@ -147,7 +145,6 @@ void scatter(const OnStream& on, int round, int root, bool in_place) {
   }
 }
 
-/// Another kernel uses the same regions and semaphores.
 void reduce(const OnStream& on, int round) {
   constexpr size_t kCount = 20001;
   Vector<int> data(kCount);
@@ -173,8 +170,7 @@ void everything(const OnStream& on) {
   }
 }
 
-// Types have addresses relative to MPI_BOTTOM. Each rank sends nothing to the next rank, without a
-// type.
+// Types have addresses relative to MPI_BOTTOM.
 void by_addresses(const OnStream& on) {
   const auto n = static_cast<size_t>(size);
   constexpr int kEach = 3000;
@@ -233,8 +229,8 @@ void one_launch(const OnStream& on) {
   on.sync();
   CHECK_EQ(control().calls("cuLaunchKernel"), launches + 1);
   CHECK_EQ(control().calls("cuMemcpyAsync"), copies);
-  // Tern queries each buffer's location once. A thread that checks exports adds queries, but not in
-  // every call.
+  // Tern queries each buffer's location once. A thread that checks exports adds queries to some
+  // calls.
   auto asked = std::numeric_limits<unsigned long long>::max();
   for (int i = 0; i < 20; ++i) {
     const auto before = control().calls("cuPointerGetAttributes");

@@ -38,7 +38,6 @@ class Graph {
   CUgraphExec exec_ = nullptr;
 };
 
-/// A step has a global sum, a message round the ring, and a broadcast.
 class Step {
  public:
   Step(const OnStream& on, int count)

@@ -31,7 +31,6 @@ std::vector<int> counts_of(const Blocks& blocks, int each) {
   return counts;
 }
 
-/// With `pairs` this rank uses a type of two integers.
 void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype pair) {
   const MPI_Datatype type = pairs ? pair : MPI_INT;
   const int each = pairs ? 1 : 2;
@@ -48,7 +47,6 @@ void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype p
   for (size_t i = 0; i < in.bytes() / sizeof(int); ++i) in[i] = static_cast<int>(first + i);
   in.put(on.queue);
   out.spoil(on.queue);
-  // The last rank uses host memory and prints no explanation.
   OK(MPIX_Allgatherv_enqueue(rank == size - 1 ? &in[0] : in.on_device(), own, type, out.on_device(),
                              counts.data(), displs.data(), type, on.comm));
   out.get(on.queue);

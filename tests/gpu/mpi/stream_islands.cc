@@ -95,7 +95,6 @@ void through_host(const OnStream& on, Trace* trace) {
     FAIL("%zu bytes of %zu go through the host", bytes, kBytes);
 }
 
-/// The other streams end, and the next calls name the refusing rank.
 void one_takes_no_part() {
   OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));

@@ -24,7 +24,7 @@ struct Case {
   const char* name;
   int (*enqueue)(int* data, MPI_Comm comm);
   bool by_graph = false;
-  bool computes = false;  // the absent rank works outside MPI meanwhile
+  bool computes = false;
   bool frees = false;
 };
 int sum(int* data, MPI_Comm comm) {

@@ -52,7 +52,6 @@ void one_launch(const OnStream& on) {
   }
 }
 
-// The last rank comes after the timeout, before the kernels give up.
 void late_rank(const OnStream& on) {
   const Heard heard;
   const bool late = rank == size - 1;
@@ -82,7 +81,6 @@ void refused_by_one() {
     FAIL("unexpected error for the refusal: \"%s\"", error_text(next));
 }
 
-// The kernel gives up two seconds later, and the next call returns an error.
 void rank_that_never_comes() {
   const Heard heard;
   const OnStream on;

@@ -56,8 +56,6 @@ void allreduce(const OnStream& on, size_t count, MPI_Datatype type, MPI_Op op, b
   }
 }
 
-/// Rank 0 uses host memory, rank 1 every third integer (except in reductions), other ranks
-/// misaligned data.
 void of_many_kinds(const OnStream& on, size_t count, bool reduces) {
   Vector<int> data(3 * count + 1);
   MPI_Datatype spaced = MPI_DATATYPE_NULL;

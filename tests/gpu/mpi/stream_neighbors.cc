@@ -14,7 +14,6 @@ using namespace tern::test;
 
 namespace {
 
-/// Elements differ by edge and are equal on both ends.
 class Neighborhood {
  public:
   Neighborhood(MPI_Comm parent, const char* name) : name_(name), comm_(parent), on_(parent) {

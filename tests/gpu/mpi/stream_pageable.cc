@@ -121,7 +121,6 @@ void of_pairs(const OnStream& on, int count) {
   for (int i = 0; i < count * size; ++i) check(in[i], rank * 100 + i / count, "alltoallv", i);
 }
 
-/// Each replay uses current data, also after MPI_Comm_free.
 void in_graph(int count) {
   OnStream on;
   Pageable out(count, 1), in(count, 1);

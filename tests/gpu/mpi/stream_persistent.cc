@@ -127,7 +127,7 @@ void collectives(const OnStream& on, int count) {
                         on.comm, MPI_INFO_NULL, &requests[2]));
   OK(MPI_Reduce_scatter_init(MPI_IN_PLACE, summed.on_device(), counts.data(), MPI_INT, MPI_MAX,
                              on.comm, MPI_INFO_NULL, &requests[3]));
-  counts.assign(counts.size(), -1);  // the request has a copy
+  counts.assign(counts.size(), -1);
   for (int round = 0; round < kRounds; ++round) {
     fill(mine, count, rank, round);
     fill(from_root, count, rank, round);

@@ -10,7 +10,7 @@ using namespace tern::test;
 
 namespace {
 
-constexpr int kBlocks = 1000;  // blocks of integers, beyond the capacity of a launch
+constexpr int kBlocks = 1000;
 
 MPI_Datatype holes(unsigned seed, int* integers) {
   std::vector<int> lengths, places;

@@ -45,7 +45,6 @@ void each(const char* what, int count, bool prepared, const Area& area, const ch
   MPI_Comm comm = fresh();
   if (prepared) OK(reduce(comm, count, area, ""));
   for (const int at : {0, 1}) {
-    // A new communicator includes the calls of a first collective.
     MPI_Comm other = fresh();
     if (prepared) OK(reduce(other, count, area, ""));
     const auto faults = called(at, [&] { OK(reduce(other, count, area, "")); });

@@ -91,7 +91,6 @@ void unlike_counts(const Area& area) {
   }
 }
 
-/// Earlier calls have not uploaded the program of this size.
 void without_program(const Area& area) {
   if (!control().there()) return;
   now("a program missing on the device", 20);

@@ -33,7 +33,6 @@ class Fiber {
 
   /// The entry ends with leave(), not return.
   void start(Entry entry, void* argument) noexcept;
-  /// resume() runs the fiber until leave().
   void resume() noexcept;
   void leave() noexcept;
 

@@ -63,11 +63,11 @@ struct Grid {
   const void* parameter = nullptr;
   Thread* running = nullptr;  // null: plain loop
   BlockMemory* memory = nullptr;
-  Clock::time_point moved;  // last progress
-  bool stirs = false;       // progress in this round
+  Clock::time_point moved;
+  bool stirs = false;
   size_t resident = 0;
   unsigned pauses = 0;
-  char begun = 0, ended = 0;  // places for TSan
+  char begun = 0, ended = 0;
 };
 thread_local Grid grid;
 
@@ -202,7 +202,7 @@ class Residents {
       if (!begin_block(launch_.cooperative != 0 || i == 0)) break;
     tsan_release(&grid.begun);
     grid.moved = Clock::now();
-    unsigned idle = 0;  // rounds
+    unsigned idle = 0;
     while (grid.resident > 0 || next_ < blocks_) {
       if (grid.stirs) idle = 0;
       grid.stirs = false;

@@ -38,7 +38,6 @@ class BlockMemory {
   /// settle() drains the block's own stores to a word.
   void settle(const void* word);
   void drain();
-  /// drain_some() drains some stores at random.
   void drain_some();
   void forget();
 

@@ -33,7 +33,6 @@ bool enter_user_namespace() {
   return ::write(file.get(), map.data(), map.size()) == static_cast<ssize_t>(map.size());
 }
 
-/// elsewhere() runs `finds` in a new user namespace.
 int elsewhere(const std::function<bool()>& finds) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(!enter_user_namespace() ? kSkipped : finds() ? 0 : kWrong);

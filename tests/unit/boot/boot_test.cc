@@ -27,7 +27,6 @@ struct Address {
   char text[100];
 };
 
-// A single thread calls make() for each rank.
 class Maker {
  public:
   virtual ~Maker() = default;

@@ -27,7 +27,7 @@ struct Server {
   bool fetches_when_asked = true;       // PRRTE refuses "immediate" for remote keys
   bool tells_nodes = true;
   std::map<std::pair<unsigned, std::string>, std::string> keys;
-  int late = 0;  // PMIx_Get calls without an answer yet
+  int late = 0;
   int questions = 0;
   std::vector<std::string> waited;  // "RANK KEY SECONDS" of calls that may block
   std::string log;                  // keys put, ";" for a commit

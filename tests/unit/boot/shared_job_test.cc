@@ -46,7 +46,6 @@ TEST(SharedJob, OtherDescriptorsAreNotJobs) {
   EXPECT_FALSE(SharedJob::attach(zeros.get()).valid());
   const Fd directory(::open("/usr", O_RDONLY));
   EXPECT_FALSE(SharedJob::attach(directory.get()).valid());
-  // A file without write permission, then a job opened read-only.
   const Fd program(::open("/proc/self/exe", O_RDONLY));
   EXPECT_FALSE(SharedJob::attach(program.get()).valid());
   const Memory memory(2);

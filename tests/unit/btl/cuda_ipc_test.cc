@@ -311,10 +311,10 @@ TEST_F(CudaIpcTest, WrongHandlesAreRefused) {
   refuse((wrong = right, wrong.pid = 0, wrong));
   refuse(handle(0, 0, 3, 100));
   refuse(handle(~0u, 0, 3, 100));
-  refuse(handle(piece(9, 300, 0), 9, 1, 300));              // no form
-  refuse(handle(piece(9, 301, Row::kPool), 9, 1, 301));     // a pool
-  refuse(handle(piece(9, 302, Row::kPointer), 9, 1, 302));  // no pool
-  refuse(handle(piece(9, 303, 0xffff'fff0), 9, 1, 303));    // a later version
+  refuse(handle(piece(9, 300, 0), 9, 1, 300));
+  refuse(handle(piece(9, 301, Row::kPool), 9, 1, 301));
+  refuse(handle(piece(9, 302, Row::kPointer), 9, 1, 302));
+  refuse(handle(piece(9, 303, 0xffff'fff0), 9, 1, 303));  // a later version
   EXPECT_EQ(fake.mapped, 0);
   EXPECT_NE(ipc_->map(right, device_), nullptr) << ipc_->why_not();
 }

@@ -14,10 +14,9 @@ namespace tern::coll {
 namespace {
 
 using Rows = std::vector<const Algorithm*>;
-/// A Cost returns the microseconds of a call.
 using Cost = std::function<double(const Algorithm& row, uint64_t call)>;
 
-constexpr double kAgreement = 1, kLook = 0.05;  // microseconds
+constexpr double kAgreement = 1, kLook = 0.05;
 
 const Algorithm& row(size_t i) { return algorithms(Collective::kAllreduce)[i]; }
 Rows rows_of(size_t count) {
@@ -30,7 +29,6 @@ struct Ranks {
   Ranks(const Rows& rows, bool learns, bool known, size_t many = 1)
       : contests(many, Contest(rows, 1, kAgreement, learns, known)) {}
 
-  /// call() returns the microseconds of the call with clock reads and agreement.
   double call(const Cost& cost, const std::function<double()>& noise) {
     ++calls;
     Contest& first = contests.front();
@@ -84,7 +82,6 @@ TEST(Contest, KeepsTheRightRowInNoise) {
     std::lognormal_distribution<double> spread(0, 0.2);
     std::bernoulli_distribution disturbed(0.01);
     const auto noise = [&] { return spread(random) * (disturbed(random) ? 50 : 1); };
-    // A mode of the machine lasts 1777 calls.
     const Cost modes = [](const Algorithm& taken, uint64_t call) {
       return steady({1, 1.05, 1.1, 1.5})(taken, call) * ((call / 1777) % 2 == 0 ? 1 : 2.2);
     };
@@ -189,7 +186,6 @@ TEST(Contest, ARowThatWasHopelessIsTriedAgainOnAnotherMachine) {
 }
 
 TEST(Contest, TheProgramsLoopDoesNotDecide) {
-  // Four of every eight calls are slow, for every row.
   for (uint64_t phase = 0; phase < 8; ++phase) {
     Ranks run(rows_of(3), true, false);
     const Cost looped = [phase](const Algorithm& taken, uint64_t call) {

@@ -45,7 +45,7 @@ void user_function(void* in, void* inout, int* count, MPI_Datatype*) {
 struct Case {
   const Algorithm* algorithm;
   int ranks, root;
-  int64_t count;  // per block or vector
+  int64_t count;
   bool in_place;
   bool irregular;
 };
@@ -116,7 +116,6 @@ class Job {
   [[nodiscard]] int64_t block(int from, int to) const {
     if (!case_.irregular) return case_.count;
     if (what() != Collective::kAlltoall) from = 0;
-    // In place, blocks sent and received have the same size.
     const bool symmetric = case_.in_place && what() == Collective::kAlltoall;
     return (from * (symmetric ? 3 : 5) + to * 3 + case_.count) % 7;
   }
@@ -136,7 +135,6 @@ class Job {
                       what() == Collective::kAlltoall;
     return many ? case_.ranks : 1;
   }
-  // Irregular operations leave a gap of two elements between blocks.
   static int64_t lay_out(int blocks, bool gaps, const std::function<int64_t(int)>& size,
                          std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {
     int64_t at = 0;

@@ -39,7 +39,6 @@ class FakeWire {
     const size_t mine = (send ? queue.sends : queue.recvs).size();
     if (mine <= (send ? queue.recvs : queue.sends).size()) matched_.push_back(key);
   }
-  /// deliver() returns false if no message has a matching receive.
   bool deliver() {
     if (matched_.empty()) return false;
     std::swap(matched_[random_() % matched_.size()], matched_.back());
@@ -52,7 +51,7 @@ class FakeWire {
   }
   [[nodiscard]] bool chance() { return random_() % 2 == 0; }
   int64_t messages = 0;
-  int64_t lost = -1;  // number of a lost message
+  int64_t lost = -1;
 
  private:
   struct Queue {

@@ -16,8 +16,7 @@ namespace {
 
 using enum Collective;
 
-/// shape() deals the ranks to hosts in blocks or round robin. Communicators make no levels for
-/// hosts of one rank, but the test does.
+/// Communicators make no levels for hosts of one rank, but the test does.
 Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
   Levels levels;
   levels.groups.emplace_back();
@@ -26,19 +25,17 @@ Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
   return levels;
 }
 
-/// Traffic counts what crosses hosts for a vector of kBytes.
 constexpr int64_t kBytes = 1152;
 struct Traffic {
   int64_t messages = 0, bytes = 0;
-  int64_t busiest = 0;  // most bytes that a rank sends or receives
-  int32_t rounds = 0;   // longest chain of dependent messages
+  int64_t busiest = 0;
+  int32_t rounds = 0;  // longest chain of dependent messages
   bool operator==(const Traffic&) const = default;
   friend void PrintTo(const Traffic& t, std::ostream* out) {
     *out << "{" << t.messages << ", " << t.bytes << ", " << t.busiest << ", " << t.rounds << "}";
   }
 };
 
-/// Count follows the messages of single-lane schedules.
 class Count {
  public:
   Count(const Algorithm& row, const Levels& levels, int32_t root) : host_(levels.groups[0]) {

@@ -89,7 +89,6 @@ void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype han
     made.collective = kAllreduce;
     made.communicator = process.world;
     made.op = process.handles.find<core::Op>(op);
-    // The data is misaligned if the type permits.
     const size_t skew = type.size() == 2 ? 2 : 0;
     made.input = {static_cast<std::byte*>(in.address()) + skew, count, &type};
     made.output = {static_cast<std::byte*>(out.address()) + skew, count, &type};
@@ -314,7 +313,6 @@ unsigned long long calls_into_streams() {
   return sum;
 }
 
-// The call is a launch, a completion word, and an event that orders other streams.
 TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   constexpr unsigned long long kRanks = 4;

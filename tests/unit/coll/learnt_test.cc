@@ -85,7 +85,6 @@ double loss(const Selector& selector, const Timed& timed, int ranks, bool any_or
   return of_candidates / best;
 }
 
-/// The times are from `tern_coll tune` on a machine with two cores.
 TEST(Candidates, HaveTheWinnerForNineKeysOfTen) {
   constexpr double kResolution = 1.08;
   Selector selector;

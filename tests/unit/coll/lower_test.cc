@@ -102,7 +102,6 @@ class LoweredMutations : public testing::Test {
       return std::string(name_of(row->collective)) + " " + row->name;
     }
   };
-  /// all() builds every row's schedules for the first supported number of ranks from `about`.
   static std::vector<Whole> all(int32_t about, const Edges& edges) {
     static const std::vector<Algorithm> kRows = rows(true);
     std::vector<Whole> made;
@@ -269,7 +268,6 @@ TEST_F(LoweredMutations, AWrongSlotOrWordIsCaught) {
     }
 }
 
-// Each rank receives before it sends, which is a deadlock.
 TEST(Lowered, AnOrderThatWaitsForItselfIsCaught) {
   const Algorithm& row = *find_algorithm(Collective::kAllgather, "ring");
   std::vector<Schedule> schedules;

@@ -9,7 +9,6 @@
 
 namespace tern::coll {
 
-/// each_dropped_step() drops each step in turn and calls look(schedules, rank, step).
 template <class Look>
 void each_dropped_step(const std::vector<Schedule>& whole, const Look& look) {
   for (size_t rank = 0; rank < whole.size(); ++rank)

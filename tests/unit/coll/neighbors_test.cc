@@ -133,7 +133,7 @@ TEST(Neighborhoods, AnOrderThatIsNotCommonIsADeadlock) {
   std::vector<Schedule> schedules = all(row, shape);
   for (Schedule& schedule : schedules)
     for (size_t i = 0; i < schedule.steps.size(); ++i)
-      schedule.steps[i].after = static_cast<int32_t>(i);  // a window of one step
+      schedule.steps[i].after = static_cast<int32_t>(i);
   EXPECT_FALSE(caught(schedules));
   std::stable_partition(schedules[0].steps.begin(), schedules[0].steps.end(),
                         [](const Step& step) { return step.verb == Verb::kSend; });

@@ -30,7 +30,6 @@ void mix_all(void* in, void* inout, MPI_Count* count, MPI_Datatype* /*type*/) {
 
 uint64_t input_of(int rank, size_t element) { return 1000 * element + static_cast<uint64_t>(rank); }
 
-/// result_of() reduces ranks [0, end), last to first.
 uint64_t result_of(int end, size_t element) {
   uint64_t word = input_of(end - 1, element);
   for (int rank = end - 2; rank >= 0; --rank) word = mix(input_of(rank, element), word);

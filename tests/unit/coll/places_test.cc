@@ -53,7 +53,6 @@ TEST(LevelWords, OfADescriptionAreTheLevelsOfItsMachine) {
   EXPECT_EQ(Levels::from_sizes(32, sizes("pack:2 l3:2 core:4")).groups.size(), 3u);
 }
 
-/// The lowest rank of a group is the group's name.
 void expect_levels(const char* machine, const char* words,
                    const std::vector<std::vector<int32_t>>& groups) {
   ::setenv("HWLOC_SYNTHETIC", machine, 1);

@@ -61,7 +61,6 @@ TEST(Select, WhateverIsChosenCanDoIt) {
             }
 }
 
-/// for_all_questions() covers every number of ranks, and sizes around powers of two.
 template <class Visit>
 void for_all_questions(const Visit& visit) {
   Wires all;
@@ -87,7 +86,7 @@ void for_all_questions(const Visit& visit) {
 
 struct Meant {
   Collective collective;
-  int32_t ranks;  // least ranks of a class
+  int32_t ranks;
   const char* sizes;
 };
 
@@ -208,7 +207,6 @@ TEST(Select, OwnLinesOfAWireNeedThatTheModelTakesIt) {
   EXPECT_FALSE(selector.names_wires());
 }
 
-// The first line with an available wire wins.
 TEST(Select, LinesOfATableNameWires) {
   const File file(
       "allreduce any ..64k one_shot wire ll128\nallreduce any ..64k two_shot streams wire ll\n"

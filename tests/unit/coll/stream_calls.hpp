@@ -98,7 +98,6 @@ class Buffer {
   size_t ints_;
 };
 
-/// start() enqueues. check() compares after the stream has passed.
 class StreamCall {
  public:
   StreamCall(Process& process, const Gpu& gpu, const Algorithm& row, int64_t count, int root,
@@ -172,7 +171,7 @@ class StreamCall {
     if (all || is_root() || scatters() || row_.collective == kBcast) made.output = out;
     if (!in_place) return made;
     if (reduces(row_.collective))
-      made.input.address = out_.address();  // as the call's API body does
+      made.input.address = out_.address();
     else if (scatters())
       made.output = {};
     else

@@ -47,7 +47,6 @@ TEST_P(Streams, EveryRowAgreesWithASerialReference) {
       });
 }
 
-// A step costs about a driver call, and no call synchronizes the device.
 TEST(StreamCalls, AStepIsACall) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   ::setenv("SOFTCUDA_DEVICES", std::to_string(kDevices).c_str(), 1);

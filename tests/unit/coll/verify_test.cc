@@ -100,7 +100,6 @@ class Mutations : public testing::Test {
   }
 };
 
-// forwards() tells whether the rank sends received or reduced data.
 bool forwards(const Schedule& schedule) {
   std::vector<Slice> changed;
   for (const Step& step : schedule.steps) {
@@ -169,7 +168,7 @@ TEST_F(Mutations, EachSingleDependencyOfTheRingMatters) {
   const Schedule sample = build(row, 4, 2, 0);
   for (size_t i = 0; i < sample.steps.size(); ++i) {
     if (sample.steps[i].after == 0 || sample.steps[i].verb == Verb::kRecv) continue;
-    if (i > 0 && sample.steps[i].after <= sample.steps[i - 1].after) continue;  // implied
+    if (i > 0 && sample.steps[i].after <= sample.steps[i - 1].after) continue;
     std::vector<Schedule> schedules = all(row, 4);
     schedules[2].steps[i].after = 0;
     EXPECT_TRUE(caught(row, schedules)) << "step " << i;

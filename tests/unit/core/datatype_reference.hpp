@@ -213,7 +213,6 @@ class RandomTypes {
     sample.model.lb_marked = sample.model.ub_marked = true;
     return sample;
   }
-  /// Blocks are dealt round robin.
   static std::vector<int64_t> dealt(int64_t size, int64_t block, int processes, int coordinate) {
     std::vector<int64_t> held;
     for (int64_t i = 0; i < size; ++i)

@@ -119,7 +119,6 @@ void expect_unpacked(const Sample& sample, int64_t count, size_t from, size_t li
   EXPECT_EQ(target.bytes_, expected.bytes_);
 }
 
-/// expect_like_model() returns false if the type reaches too far.
 bool expect_like_model(const Sample& sample, RandomTypes& random) {
   expect_bounds(*sample.type, sample.model);
   expect_elements(*sample.type, sample.model);

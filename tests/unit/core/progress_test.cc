@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kSlow = true;  // slower polls
+constexpr bool kSlow = true;
 #else
 constexpr bool kSlow = false;
 #endif
@@ -319,7 +319,6 @@ TEST(PollingThreads, CountsOutlastPeriodsWithoutPolls) {
 
 class PollingCallerTest : public ProgressTest {
  protected:
-  /// A call that leaves the core adds a round.
   int rounds_after_others(int calls, std::chrono::nanoseconds work = microseconds(0)) {
     const int before = room_.polls;
     int events = 0;
@@ -451,7 +450,6 @@ TEST_F(ProgressTest, HandsTheCoreToAThreadThatItWaitsFor) {
   EXPECT_LE(middle, kEnough);
 }
 
-// A yield to a computing thread costs a time slice.
 TEST_F(ProgressTest, BesideAThreadThatComputesItSleepsInsteadOfYielding) {
   progress_.configure({&bell_, 0, 100, true});
   std::atomic<bool> stop{false};

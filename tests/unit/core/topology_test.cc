@@ -94,7 +94,7 @@ TEST(Dims, LargeNumbersTakeNoTime) {
   EXPECT_EQ(balanced_dims(1000000000, 3), (std::vector<int>{1000, 1000, 1000}));
   EXPECT_EQ(balanced_dims(2147483647, 2), (std::vector<int>{2147483647, 1}));
   EXPECT_EQ(balanced_dims(1 << 30, 31).front(), 2);
-  EXPECT_EQ(balanced_dims(2095133040, 4).size(), 4U);  // 1600 divisors
+  EXPECT_EQ(balanced_dims(2095133040, 4).size(), 4U);
   EXPECT_EQ(balanced_dims(2095133040, 7).size(), 7U);
   EXPECT_EQ(balanced_dims(7, 1), (std::vector<int>{7}));
 }
@@ -120,7 +120,7 @@ TEST(Placement, HalvesTheTrafficOfAGridBetweenNodes) {
   const Placement order = place(grid, nodes);
   expect_permutation(order);
   EXPECT_EQ(crossings(graph, plain, nodes), 2 * 15 * 16);
-  EXPECT_EQ(crossings(graph, order, nodes), 2 * 6 * 16);  // 4 x 4 blocks
+  EXPECT_EQ(crossings(graph, order, nodes), 2 * 6 * 16);
 }
 
 TEST(Placement, KnowsPeriodsAndCyclicNodes) {
@@ -157,7 +157,6 @@ TEST(Placement, FollowsAnyGraph) {
   }
 }
 
-// Heavy traffic in pairs, and light traffic in the ring, cross nodes.
 TEST(Placement, HalvesTheTrafficOfAWeightedGraph) {
   constexpr int kRanks = 64;
   std::vector<Edges> by_rank(kRanks);

@@ -25,10 +25,9 @@ TERN_KERNEL(test_exchange_at_once, ExchangeArguments, 256, together) {
   Exchanger<TakesNoLeave>(arguments, *shared).run();
 }
 
-constexpr int64_t kEach = 256, kData = 1024, kCredit = 4096, kInbox = 8192;  // bytes; offsets
+constexpr int64_t kEach = 256, kData = 1024, kCredit = 4096, kInbox = 8192;
 constexpr int64_t kLeast = 32;
 
-/// Bytes of each block between two ranks.
 using Sizes = std::vector<std::vector<std::vector<int64_t>>>;
 
 class Exchange {
@@ -51,7 +50,6 @@ class Exchange {
   bool in_steps = false;
   const char* kernel = "tern_exchange";
 
-  /// run() returns the number of wrong bytes.
   int64_t run(const Sizes& sizes) { return run(sizes, sizes); }
   /// `asked`: the receivers' sizes.
   int64_t run(const Sizes& sent, const Sizes& asked) {

@@ -31,7 +31,6 @@ constexpr int kParts = 2;
 constexpr int64_t kAbort = 4, kNumbers = 64, kWords = 256, kStage = 2048;
 constexpr int64_t kRoom = 37;  // vectors per block
 
-/// Memory maps the memory of each rank, and multicast addresses for all.
 class Memory {
  public:
   explicit Memory(int ranks) : bytes_(static_cast<size_t>(kStage + ranks * kRoom * 16)) {

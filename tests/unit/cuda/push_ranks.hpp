@@ -25,7 +25,7 @@ constexpr int64_t kAbort = 4, kCounters = 64, kWords = 256;
 struct Wire {
   const char* kernel;
   int64_t room;  // vectors
-  int64_t slot;  // bytes
+  int64_t slot;
   unsigned threads = 32;
 };
 
@@ -84,7 +84,7 @@ class Ranks {
     int32_t to = PushArguments::kAllRanks, from = PushArguments::kAllRanks;
     bool spreads = false;
     int32_t last = -2;  // last of the reduced ranks; -2: all
-    int blocks = 1;     // blocks of threads
+    int blocks = 1;
     ReduceNumber number = ReduceNumber::u32;
     Reduction operation = Reduction::kSum;
     PushArguments::Tabled tabled = PushArguments::kNone;
@@ -135,7 +135,6 @@ class Ranks {
     EXPECT_EQ(kernels.launch(found, &shape, &a, why, sizeof why), 0) << why;
   }
 
-  /// sums() returns the number of wrong elements.
   int sums(const std::vector<size_t>& sizes, bool spreads = false) {
     std::atomic<int> wrong{0};
     run([&](int rank) {
@@ -206,7 +205,7 @@ class Ranks {
     return wrong;
   }
 
-  int sum(int rank, size_t n, size_t ints, bool spreads) {  // in place
+  int sum(int rank, size_t n, size_t ints, bool spreads) {
     Ints data(values(rank, n, ints), skew);
     launch(rank, {.what = PushArguments::kReduce,
                   .in = data.at(),
@@ -253,7 +252,7 @@ class Ranks {
     return differing(data, ints,
                      [&](size_t i) { return all[static_cast<size_t>(rank) * ints + i]; });
   }
-  int alltoall(int rank, size_t n, size_t ints) {  // in place
+  int alltoall(int rank, size_t n, size_t ints) {
     Ints data(values(rank, n, many(ints)), skew);
     launch(rank, {.in = data.at(),
                   .out = data.at(),
@@ -279,7 +278,7 @@ class Ranks {
       return last < 0 ? value(rank, n, i) : sum;
     });
   }
-  int reduce_scatter(int rank, size_t n, size_t ints) {  // in place
+  int reduce_scatter(int rank, size_t n, size_t ints) {
     Ints data(values(rank, n, many(ints)), skew);
     launch(rank, {.what = PushArguments::kReduce,
                   .in = data.at(),

@@ -145,7 +145,6 @@ class ReduceCases : public ::testing::Test {
     return result;
   }
 
-  /// compare() ignores the padding of pairs.
   static void compare(const Case& c, const char* result, const std::vector<char>& wanted,
                       size_t count, const std::string& what) {
     if (look_of(c.number) != Look::kPair) {

@@ -15,7 +15,6 @@ namespace tern::cuda::test {
 
 inline bool on_gpu() { return std::getenv("TERN_TEST_GPU") != nullptr; }
 
-/// built() names a file beside the software driver in the build tree.
 inline std::string built(const std::string& name) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe");
   return self.parent_path().parent_path().parent_path().parent_path() / "tests/softcuda" / name;
@@ -24,7 +23,7 @@ inline std::string built(const std::string& name) {
 /// On a real device kernel_file() is empty and selects the embedded image.
 inline std::string kernel_file() { return on_gpu() ? "" : built("libtern_kernels_host.so"); }
 
-/// find_driver() loads the driver once and returns null if the driver is missing.
+/// find_driver() returns null if the driver is missing.
 inline const Driver* find_driver() {
   static const Driver* const found = []() -> const Driver* {
     ::setenv("SOFTCUDA_KERNELS", built("libtern_kernels_host.so").c_str(), 0);
@@ -39,7 +38,7 @@ inline const Driver* find_driver() {
   return found;
 }
 
-/// use_first_device() makes the primary context current and returns false if the driver fails.
+/// use_first_device() returns false if the driver fails.
 inline bool use_first_device(const Driver& driver, CUdevice* device, CUcontext* context) {
   return driver.cuInit(0) == CUDA_SUCCESS && driver.cuDeviceGet(device, 0) == CUDA_SUCCESS &&
          driver.cuDevicePrimaryCtxRetain(context, *device) == CUDA_SUCCESS &&

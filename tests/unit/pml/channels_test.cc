@@ -22,7 +22,6 @@ using pml::Mode;
 constexpr int kComms = 6;
 constexpr size_t kSizes[] = {0, 8, 3000, 40000, 300000};
 
-/// All ranks duplicate in the same order.
 std::vector<Ref<Communicator>> duplicates(Process& process) {
   std::vector<Ref<Communicator>> made;
   Communicator& world = *process.world;

@@ -83,7 +83,7 @@ TEST(Contexts, NumbersNeverRunOut) {
   EXPECT_EQ(third->index(), core::Process::kFirstContextIndex);
   const auto fourth = rank.make(4);
   contexts.add(*fourth);
-  EXPECT_NE(fourth->index(), second->index());  // still in use
+  EXPECT_NE(fourth->index(), second->index());
   EXPECT_EQ(fourth->index(), second->index() + 1);
 }
 

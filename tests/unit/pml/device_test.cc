@@ -23,7 +23,7 @@ using pml::Buffer;
 using pml::Envelope;
 using pml::Mode;
 
-constexpr size_t kLine = 64, kHole = 128;  // bytes and stride with holes
+constexpr size_t kLine = 64, kHole = 128;
 
 enum class Where { kHost, kDevice };
 

@@ -111,7 +111,6 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
   });
 }
 
-// The link is cut after the RTS, or during the data.
 TEST(LostPeer, ALargeMessageEndsAtBothEnds) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     World world(2);

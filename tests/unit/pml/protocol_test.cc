@@ -111,7 +111,6 @@ TEST_P(Protocol, BothDirectionsAtOnce) {
   });
 }
 
-/// A layout has blocks of 12 bytes, `every` bytes apart.
 struct Layout {
   Layout(Process& process, MPI_Count blocks, int every, const std::vector<uint8_t>& content)
       : type(core::TypeBuilder().hvector(

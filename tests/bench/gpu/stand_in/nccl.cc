@@ -17,7 +17,6 @@ struct Comm {
 };
 thread_local std::vector<MPI_Request> group;
 
-/// The first call of all ranks makes the communicator.
 MPI_Comm of(void* communicator, Stream stream) {
   Comm& comm = *static_cast<Comm*>(communicator);
   if (comm.comm != MPI_COMM_NULL) return comm.comm;
