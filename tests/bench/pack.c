@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Pack and MPI_Unpack of a dozen layouts; with two ranks, messages of these layouts.
+// MPI_Pack and MPI_Unpack of a dozen layouts; with two ranks, also messages of the layouts.
 #include "bench.h"
 
 typedef struct {
   const char* name;
-  MPI_Datatype (*make)(int bytes);  // one element has `bytes` of data
+  MPI_Datatype (*make)(int bytes);  // `bytes`: data of an element
 } Layout;
 
 static MPI_Datatype rows(int bytes, int block, int every) {

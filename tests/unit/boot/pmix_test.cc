@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank under PMIx servers that answer as PRRTE's and Slurm's do. The test's functions replace
-// libpmix.
+// A rank under fake PMIx servers with the answers of PRRTE and Slurm.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pml in memory: N ranks in one thread. Messages arrive in random order within MPI's rules. Why:
-// tests of every timing, without transports.
+// A pml in memory: N ranks in one thread. Messages arrive in random order within MPI's rules.
 #pragma once
 
 #include <algorithm>

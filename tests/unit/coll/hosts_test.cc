@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows with levels of hosts: proofs, and exact traffic between hosts from the schedules. Extra
-// traffic fails a test.
+// Rows with levels of hosts: proofs, and exact traffic between hosts from the schedules.
 #include <gtest/gtest.h>
 
 #include <algorithm>

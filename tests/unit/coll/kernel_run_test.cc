@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every row of streams, run by a kernel on the software driver, against a serial reference and bit
-// by bit against the stream engine. Ranks are threads with a device each.
+// by bit against the stream engine. Each rank has a device.
 #include <algorithm>
 #include <barrier>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream collectives on the software driver: calls of any row against a serial reference, and
-// graphs. Ranks are threads with a device each.
+// Stream collectives of any row and graphs on the software driver, against a serial reference. Each
+// rank has a device.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row of streams on the software driver, against a serial reference. Ranks are threads with a
-// device each.
+// Every row of streams on the software driver, against a serial reference.
 #include <atomic>
 #include <barrier>
 #include <cstdlib>

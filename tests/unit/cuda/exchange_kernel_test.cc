@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_exchange on the host shim without a driver. Ranks are threads, and stores arrive in any
-// order.
+// tern_exchange on the host shim. Stores arrive in any order.
 #include <gtest/gtest.h>
 
 #include <cstdint>

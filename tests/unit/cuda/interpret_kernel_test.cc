@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_interpret with a program of one exchange on the host shim. Under TSan, accesses that
-// semaphores and barriers do not order are races.
+// tern_interpret with a program of one exchange on the host shim. Under TSan, accesses without
+// semaphores or barriers are races.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_multicast on the host shim, over addresses that map the memory of all ranks. Ranks are
-// threads, and stores arrive in any order.
+// tern_multicast on the host shim, over addresses of the memory of all ranks. Stores arrive in any
+// order.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

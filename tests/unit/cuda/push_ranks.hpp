@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks as threads that run tern_push or a similar kernel on the host shim, for the tests of wires.
+// Ranks as threads that run tern_push or a similar kernel on the host shim.
 #pragma once
 
 #include <gtest/gtest.h>

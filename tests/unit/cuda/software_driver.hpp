@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver of a unit test: the software driver, or the real driver with TERN_TEST_GPU=1. Why:
-// tests start without libcuda, and compare states before and after its load.
+// tests start without libcuda, and compare states before and after the load.
 #pragma once
 
 #include <dlfcn.h>

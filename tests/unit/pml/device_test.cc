@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of device memory on the software driver: eager, single copy, pieces, pinned chunks.
-// Sizes around all limits, with and without holes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
