@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes and frees communicators: split, create_group of two ranks, dup, and dup with a first
-// barrier, since libraries postpone set-up until the first call. Then the memory of one of a
-// thousand communicators.
+// Times the creation and release of communicators: split, create_group of two ranks, dup, and dup
+// with a first barrier, since libraries postpone set-up until the first call. The last figures are
+// the memory of one of a thousand communicators.
 #include "bench.h"
 
 typedef struct {

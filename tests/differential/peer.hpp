@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequent faults of MPICH and Open MPI. Programs avoid them, and skip the comparison.
+// Frequent faults of MPICH and Open MPI. Programs avoid the faults and skip the comparison.
 #pragma once
 
 #include <mpi.h>

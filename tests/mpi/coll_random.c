@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random collectives and messages on overlapping, short-lived communicators. Takes up to 3 seconds,
-// or a minute with --full.
+// Random collectives and messages on overlapping, short-lived communicators. The test takes up to 3
+// seconds, or a minute with --full.
 // ranks: 1 2 3 5 8
 // timeout: 120
 #include "check.h"

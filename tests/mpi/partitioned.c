@@ -120,7 +120,8 @@ static void derived_types(int out_parts, int in_parts) {
   free(in);
 }
 
-// Requests of a tag match in order of creation. A request freed without use keeps its place.
+// Requests of a tag match in order of creation. A request freed without use keeps its place in the
+// order.
 static void matched_in_the_order_of_making(void) {
   int out[3] = {1, 2, 3}, in[3] = {0, 0, 0};
   MPI_Request sends[3], receives[3];

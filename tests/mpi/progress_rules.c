@@ -90,7 +90,7 @@ static void drain(void) {
   do OK(MPI_Recv(&number, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
   while (status.MPI_TAG != kEnd);
 }
-// Rank 2 ends each of these blocking calls.
+// Rank 2 ends each blocking call of rank 0.
 
 static void when_told(void) {
   while (!*stop) usleep(1000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 64 MiB of unreceived messages from each sender do not fill the receiver's memory. A message with
-// another tag overtakes them.
+// another tag overtakes the unreceived messages.
 // ranks: 2 3
 // sanitizers: no, they keep freed memory
 // env: TERN_UNEXPECTED_LIMIT=2M

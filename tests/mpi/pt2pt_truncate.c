@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message longer than its receive is an error: the buffer gets the first bytes, and other
+// A message longer than the receive buffer is an error: the buffer gets the first bytes, and other
 // messages are unaffected.
 // ranks: 1 2
 #include "check.h"

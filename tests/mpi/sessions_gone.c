@@ -5,8 +5,8 @@
 
 #include "check.h"
 
-// The awaited processes have this process's name and parent. The parent may not have reaped the
-// processes.
+// await_others() counts live children of the parent with the test's name, because the parent may
+// not have reaped ended processes.
 static void await_others(void) {
   char command[128], text[16];
   snprintf(command, sizeof command,

@@ -36,7 +36,7 @@ StoragePtr make_object();
 StoragePtr adopt_storage(int fd);
 /// open_of_process() returns -1 if the inode differs.
 int open_of_process(pid_t pid, int fd, ino_t inode);
-/// bytes_used() counts memory that this process allocated, freed memory until all descriptors and
+/// bytes_used() counts memory of this process; freed memory counts until all descriptors and
 /// imports are closed.
 size_t bytes_used(int physical);
 

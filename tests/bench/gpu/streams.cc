@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued operations between two events of a stream, by Tern and by NCCL: the time of a call and
 // the bus bandwidth by the formulas of nccl-tests. BENCH_MOST: bytes of the largest size. Output:
-// `streams_NAME_LIBRARY bytes ranks value us` and `busbw_NAME_LIBRARY ... GB/s`. Bytes are those of
-// a rank's larger buffer.
+// `streams_NAME_LIBRARY bytes ranks value us` and `busbw_NAME_LIBRARY ... GB/s`. Bytes are the size
+// of a rank's larger buffer.
 #include "nccl.hpp"
 #include "tests/gpu/mpi/stream.hpp"
 

@@ -370,7 +370,7 @@ size_t free_memory() {
 }
 
 constexpr size_t kLarge = size_t{64} << 20;
-// Other processes on a real device change the free memory by at most this much.
+// Other processes on a real device change the free memory by at most kNoise.
 constexpr size_t kNoise = size_t{16} << 20;
 
 TEST_F(Sharing, AnExportedDescriptorHoldsWhatWasReleased) {

@@ -94,7 +94,7 @@ void poll_for(double time) {
   }
 }
 
-/// The library closes the descriptor after 5 s and recreates it for the next message.
+/// The library closes the descriptor after 5 s, and opens a new one for the next message.
 void unused_memory_is_named_again(const Area& into) {
   if (rank == 1) {
     for (unsigned i = 0; i < 2; ++i) {

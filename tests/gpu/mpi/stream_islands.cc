@@ -115,7 +115,7 @@ void one_takes_no_part() {
     FAIL("the error does not name rank 1: %s", error_text(later));
 }
 
-/// Rank 1's message to itself is too long, and its next call returns this error.
+/// Rank 1's message to itself is too long, so the next call of rank 1 returns an error.
 void one_has_an_earlier_error(int count) {
   OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));

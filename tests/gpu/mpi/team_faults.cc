@@ -56,7 +56,7 @@ void each(const char* what, int count, bool prepared, const Area& area, const ch
       ++outcomes[code == MPI_SUCCESS ? 0 : 1];
       int worst = 0;
       OK(MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-      // If a rank finished before the failure, its next call returns the error.
+      // If a rank finished before the failure, the next call of the rank returns the error.
       if (worst != MPI_SUCCESS && code == MPI_SUCCESS)
         CHECK(MPI_Barrier(comm) != MPI_SUCCESS);
       else if (code != MPI_SUCCESS)
@@ -86,8 +86,8 @@ int main(int argc, char** argv) {
   const char* const only = argc > 1 ? argv[1] : "";
   const Area area = plain(400000 * sizeof(int));
   each("a first reduction", 100, false, area, only);
-  // The counts select LL, LL128 and a program. TSan keeps gigabytes for freed communicators, so it
-  // runs only the first case.
+  // The counts select LL, LL128 and a program. TSan keeps gigabytes for freed communicators, so
+  // TSan builds run only the first case.
   std::vector<int> counts{100, 50000, 200000};
   if (kSlowness > 1) counts.pop_back();
   if (kSlowness > 2) counts.clear();

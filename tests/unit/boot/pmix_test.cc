@@ -19,7 +19,7 @@
 namespace tern::boot {
 namespace {
 
-// Server is the job and its PMIx server. PMIx's functions take no context argument, so `server` is
+// Server plays the job's PMIx server. PMIx's functions take no context argument, so `server` is
 // global.
 struct Server {
   std::vector<std::vector<int>> nodes;  // ranks by node, the first with rank 0

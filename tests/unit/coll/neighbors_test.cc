@@ -114,7 +114,7 @@ TEST(Neighborhoods, SwappedSlicesAreCaught) {
   EXPECT_GT(tried, 500);
 }
 
-// Both neighbours are the other rank, so lists cannot tell the edges apart.
+// With two ranks both neighbours are the other rank, so lists cannot tell the edges apart.
 TEST(Neighborhoods, AGridTakenForAGraphIsCaught) {
   const Algorithm& row = *find_algorithm(Collective::kNeighborAlltoall, "linear");
   const Neighborhoods grid = grid_of(2, 1, true);
