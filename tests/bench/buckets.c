@@ -10,7 +10,7 @@ static const char* const kNames[] = {"buckets", "buckets_in_place", "buckets_ini
 typedef struct {
   const Bench* bench;
   double *out, *in;
-  int count;  // doubles of a bucket
+  int count;
   Form form;
   MPI_Request requests[kBuckets];
 } Buckets;

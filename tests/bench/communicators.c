@@ -6,7 +6,7 @@
 
 typedef struct {
   const Bench* bench;
-  MPI_Group pair;  // ranks 0 and 1
+  MPI_Group pair;
 } State;
 
 static void split(void* of, long iterations) {

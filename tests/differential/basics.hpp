@@ -20,8 +20,8 @@ struct Basic {
 
 enum class Values {
   raw,
-  sums,  // sums and products are exact
-  real,  // results differ by rounding
+  sums,
+  real,
 };
 
 const std::vector<Basic>& basics();

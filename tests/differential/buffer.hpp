@@ -42,7 +42,7 @@ class Layout {
   ~Layout();
 
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  bool named = true;  // predefined, never freed
+  bool named = true;
   std::vector<Element> map;
   MPI_Aint lb = 0, extent = 0;
   std::string text;

@@ -14,7 +14,7 @@
 #include "step.hpp"
 
 struct Call {
-  bool alone = true;  // no other call in flight
+  bool alone = true;
   const char* name = "";
   std::function<int()> blocking;
   std::function<int(MPI_Request*)> nonblocking, persistent;
@@ -25,7 +25,7 @@ struct Call {
   std::deque<Layout> layouts;
   Values values = Values::raw;
   bool reduces = false;
-  bool unseen = false;  // the buffers' contents are undefined
+  bool unseen = false;
   // look() reads real results. If look is null, the driver compares bytes.
   std::function<void(Step&)> look;
   std::vector<MPI_Op> ops;

@@ -262,11 +262,9 @@ class Maker {
                        ", items " + text_of(blocks.places) + ", " + inner.text + ")");
   }
 
-  // places_in() returns the places, in items, of the elements with the given indices per dimension.
   static std::vector<MPI_Aint> places_in(const std::vector<int>& sizes,
                                          const std::vector<std::vector<int>>& indices, bool c) {
     std::vector<MPI_Aint> places = {0};
-    // The dimension with the fastest index comes last.
     for (size_t n = 0; n < sizes.size(); ++n) {
       const size_t dim = c ? n : sizes.size() - 1 - n;
       std::vector<MPI_Aint> more;
@@ -303,7 +301,6 @@ class Maker {
                        (c ? ", C, " : ", Fortran, ") + inner.text + ")");
   }
 
-  // Processes have equally many elements per dimension.
   Layout darray(int basic, int number, int depth) {
     int rest = divisor(random_, number);
     const Layout inner = elements(basic, number / rest, depth - 1);

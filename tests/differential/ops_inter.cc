@@ -10,7 +10,7 @@ struct Between {
   int rank, size, remote;
   bool second;
   int root_group, root;
-  int as_root;  // this rank's argument
+  int as_root;
   bool is_root, receives_from_root;
 };
 

@@ -60,7 +60,7 @@ MPI_Aint place(const Window& w, int target, MPI_Aint byte) {
 struct Access {
   std::vector<unsigned char> out, in, compare;
   Layout layout;
-  size_t seen = 0;  // defined bytes of `in`
+  size_t seen = 0;
 };
 
 enum class Ways { fence, post, lock, lock_all };

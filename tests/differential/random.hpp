@@ -20,9 +20,7 @@ class Random {
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
     return mixed ^ (mixed >> 31);
   }
-  // 0 .. limit-1
   int below(int limit) { return static_cast<int>(next() % static_cast<uint64_t>(limit)); }
-  // first .. last
   int between(int first, int last) { return first + below(last - first + 1); }
   bool one_in(int times) { return below(times) == 0; }
   template <typename T>

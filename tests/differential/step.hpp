@@ -17,22 +17,21 @@ struct Options {
   const char* kind = nullptr;
   bool verbose = false;
   bool threads = false;  // MPI_THREAD_MULTIPLE
-  bool falsify = false;  // the last rank of the first program falsifies a value
-  bool hang = false;     // the first program hangs
-  std::string out;       // path without the rank
+  bool falsify = false;
+  bool hang = false;
+  std::string out;
 };
 
 class Step {
  public:
-  // The step is operation `index` of program `seed`.
   Step(uint64_t seed, int index, MPI_Comm comm, FILE* words);
 
   Random all;   // equal on all ranks
   Random mine;  // differs between ranks
   MPI_Comm comm;
   int rank = 0, size = 1;
-  uint64_t key;  // seeds the streams
-  int tags;      // the first of a thousand tags
+  uint64_t key;
+  int tags;
 
   Random of(int which) const { return Random(mixed(key, static_cast<uint64_t>(which) + 1)); }
 
@@ -45,7 +44,6 @@ class Step {
   void near(const char* what, double value, double bound);
   // ok() records the class of an error. Returns true without an error.
   bool ok(int error, const char* call);
-  // The record has source, tag, and elements of `type`.
   void see(const char* what, const MPI_Status& status, MPI_Datatype type);
   __attribute__((format(printf, 2, 3))) void say(const char* format, ...);
   // skip() skips the comparison, for a known fault of the library.

@@ -75,7 +75,6 @@ static void add_block(struct Side* side, const struct Call* call, int from, int 
   side->total += side->counts[side->blocks++];
 }
 
-// The neighbors are the rank itself and the next rank of a ring.
 static void add_blocks(struct Side* side, const struct Call* call, int sends) {
   const int root = rank == call->root;
   switch (call->kind) {

@@ -5,7 +5,6 @@
 // timeout: 180
 #include "check.h"
 
-// An element is three ints. A kind is a datatype for elements.
 enum { kInts = 3 };
 struct Kind {
   MPI_Datatype type;

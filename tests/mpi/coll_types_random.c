@@ -26,7 +26,6 @@ static const char* const kKindNames[] = {"bcast",      "gather",   "gatherv",
                                          "allgatherv", "alltoall", "alltoallv"};
 static const char* const kFormNames[] = {"blocking", "nonblocking", "persistent"};
 
-// A unit is divisible by the integers of both types.
 struct Shape {
   enum Kind kind;
   enum Form form;

@@ -227,7 +227,6 @@ void codes_of_callbacks() {
 
 int resume(int, void*) { throw std::runtime_error("continuation"); }
 
-// An exception in a successful call does not reappear later.
 void unheard() {
   MPI_Comm comm = duplicate(comm_handler), copy;
   MPI_Request request;

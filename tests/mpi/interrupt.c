@@ -19,7 +19,6 @@ static MPI_Comm comm;
 static int other;
 static int in[kLarge], out[kLarge];
 
-// begun is set once the requests of a case are active.
 static atomic_int begun;
 static int do_recv(void) { return MPI_Recv(in, 1, MPI_INT, other, 1, comm, MPI_STATUS_IGNORE); }
 static int do_recv_any(void) {
@@ -223,7 +222,6 @@ static void check_world(void) {
   CHECK_EQ(from, (rank + size - 1) % size);
 }
 
-// Rank 0 waits for an absent rank. `used`: after other collectives.
 static void one_case(size_t number, int used) {
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   if (used) {

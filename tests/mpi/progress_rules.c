@@ -172,7 +172,6 @@ static void check_case(int which, int receives) {
   }
 }
 
-// Both sides agree on the last turn by the exchanged values.
 static void together(void (*turn)(void)) {
   MPI_Request request;
   int mine, any = 0;

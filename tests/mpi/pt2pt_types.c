@@ -11,7 +11,6 @@ struct Particle {
   char name[5];
 };
 
-// A layout has the positions of `ints` integers, in type map order, in `extent` bytes.
 struct Layout {
   MPI_Datatype type;
   int count;

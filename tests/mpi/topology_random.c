@@ -12,7 +12,6 @@ static int any(int below) {
   return (int)((state >> 8) % (unsigned)below);
 }
 
-// Edge e goes from from[e] to to[e]. Each rank lists its edges by key.
 static int edges, from[kMostEdges], to[kMostEdges], key_out[kMostEdges], key_in[kMostEdges];
 static int out, in, mine_out[kMostEdges], mine_in[kMostEdges];
 static MPI_Comm comm;
@@ -46,7 +45,6 @@ static void make_graph(int degree) {
                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
 }
 
-// place_there() is the sender's index of my edge i: the k-th edges between a pair of ranks match.
 static int place_there(int i) {
   const int sender = from[mine_in[i]];
   int before = 0, theirs[kMostEdges];

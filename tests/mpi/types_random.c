@@ -23,7 +23,6 @@ static void receive(void* to, int count, MPI_Datatype type, int from, MPI_Status
   OK(MPI_Mrecv(to, count, type, &message, status));
 }
 
-// Layout `in` has room for more elements.
 static void transfer(struct Layout* out, int outs, struct Layout* in, int ins, char* from,
                      char* to) {
   const int ints = out->ints * outs, peer = size - 1 - rank, early = (int)next(2);

@@ -42,7 +42,7 @@ struct Graph {
   UserReferences references;
   std::vector<std::shared_ptr<Graph>> children;
   std::mutex mutex;
-  Place last;  // launches run in order
+  Place last;
 };
 using GraphPtr = std::shared_ptr<Graph>;
 

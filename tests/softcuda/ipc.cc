@@ -50,7 +50,7 @@ struct Mapping {
   StoragePtr storage;
   std::vector<uint64_t> open = {};  // offsets, once per handle, oldest first
 };
-using Key = std::pair<uint64_t, CUcontext>;  // inode and context
+using Key = std::pair<uint64_t, CUcontext>;
 std::map<Key, Mapping>& mappings() {
   static auto& made = *new std::map<Key, Mapping>;
   return made;
@@ -191,7 +191,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pdptr, CUipcMemHandle handle, unsign
     known = here.kind == Kind::kImport && here.base == base;
     if (!known) return;
     ++here.opened;
-    here.bytes = std::max<size_t>(here.bytes, open.bytes);  // the whole block is mapped
+    here.bytes = std::max<size_t>(here.bytes, open.bytes);
   });
   if (!known)
     enter_allocation({.kind = Kind::kImport,

@@ -80,7 +80,7 @@ void load(CUkern_st* kernel) {
   if (!kernel->loaded.exchange(true)) wait_as_it_may();
 }
 
-constexpr int kLaunchCompletion = 12030;  // version of the attribute
+constexpr int kLaunchCompletion = 12030;
 
 struct Launch {
   Processors on;

@@ -22,13 +22,13 @@ struct Allocation {
   int physical = 0;
   uint64_t id = 0;  // never reused in this process
   StoragePtr storage;
-  size_t offset = 0;  // in the storage
+  size_t offset = 0;
   unsigned long long handle_types = 0;
   CUmemoryPool pool = nullptr;
   CUmemGenericAllocationHandle handle = 0;
   bool sync_memops = false;
   Place late = {};
-  int opened = 0;  // number of kImport
+  int opened = 0;
   /// access rights by device, for kMapped and pools
   std::map<int, unsigned long long> access = {};
 

@@ -31,7 +31,7 @@ struct Binding {
 /// Members is the first page of the object's file.
 struct Members {
   std::atomic<uint32_t> devices{0};
-  std::atomic<uint32_t> added{0};  // bits of devices
+  std::atomic<uint32_t> added{0};
   size_t bytes;
   Binding bindings[kMostDevices];
 };

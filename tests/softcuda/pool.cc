@@ -20,7 +20,7 @@ struct Exported {
   int32_t pid;
   int32_t fd;
   uint64_t inode;
-  uint64_t pool;  // inode of the card
+  uint64_t pool;
   uint64_t bytes;
 };
 static_assert(sizeof(Exported) <= sizeof(CUmemPoolPtrExportData));

@@ -10,7 +10,7 @@ struct CUmemPoolHandle_st {
   bool is_default = false;
   bool imported = false;
   bool alive = true;
-  softcuda::StoragePtr card;  // name for other processes
+  softcuda::StoragePtr card;
   uint64_t threshold = 0;
   size_t used = 0;
   std::map<int, unsigned long long> access;

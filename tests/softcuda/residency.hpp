@@ -25,7 +25,6 @@ class KernelTurn {
 /// take_place() returns 1 if a block got a place.
 int take_place();
 void give_place();
-/// arrival_at() returns the arrival order of stores, as in launch.h.
 int arrival_at(const void* bytes);
 
 }  // namespace softcuda

@@ -73,7 +73,6 @@ void dawdle() {
   std::this_thread::sleep_for(std::chrono::microseconds(random_below(config().jitter_us)));
 }
 
-// complete() gives up at exit.
 CUresult complete(CUstream stream, const Step& step, bool on_device) {
   Patience patience;
   while (true) {

@@ -35,9 +35,9 @@ class Network {
   struct Frame {
     btl::Header header;
     std::vector<std::byte> payload;
-    int rounds;  // rounds left at the receiver
+    int rounds;
     iovec data{};
-    btl::Operation* operation = nullptr;  // completes on arrival
+    btl::Operation* operation = nullptr;
   };
 
   bool has_room(Place from, Place to) {
@@ -61,7 +61,6 @@ class Network {
     puts_[{from, to}].push_back(put);
     if (is_cut_locked(from.rank, to.rank)) end_puts(puts_.find({from, to}));
   }
-  /// move_puts() performs a random put of every second link. Puts do not pass a flush.
   void move_puts(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (auto& [ends, puts] : puts_) {

@@ -103,7 +103,7 @@ void waits() {
   CUdeviceptr at = 0;
   CU(cuMemHostGetDevicePointer_v2(&at, word.address(), 0));
   CU(cuStreamWaitValue32_v2(stream, at, 1, CU_STREAM_WAIT_VALUE_EQ));
-  (void)cuStreamQuery(stream);  // submits the stream's work
+  (void)cuStreamQuery(stream);
   OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, kWait, MPI_COMM_WORLD));
   OK(MPI_Recv(nullptr, 0, MPI_BYTE, 0, kEnd, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   *static_cast<volatile uint32_t*>(word.address()) = 1;

@@ -18,7 +18,7 @@ constexpr size_t kMostCompared = kMi;
 struct Side {
   float* from;
   float* to;
-  int count;  // floats of a block, or of the vector
+  int count;
 };
 
 int next() { return (rank + 1) % size; }
@@ -52,7 +52,7 @@ void nccl_exchange(const Nccl& nccl, const Side& s, CUstream queue) {
 
 struct Operation {
   const char* name;
-  bool in_blocks;      // the larger buffer has a block for each rank
+  bool in_blocks;
   double (*factor)();  // of nccl-tests: bus bandwidth of bytes / time
   void (*expect)(const Side&);
   void (*tern)(const Side&, MPI_Comm);
@@ -102,7 +102,6 @@ const Operation kOperations[] = {
      [](const Side& s, MPI_Comm comm) {
        OK(MPIX_Bcast_enqueue(rank == 0 ? s.from : s.to, s.count, MPI_FLOAT, 0, comm));
      },
-     // in place
      [](const Nccl& n, const Side& s, CUstream q) {
        float* const data = rank == 0 ? s.from : s.to;
        CHECK_EQ(n.Broadcast(data, data, length(s), kNcclFloat, 0, n.comm, q), 0);

@@ -11,13 +11,11 @@
 
 namespace driver_test {
 
-/// Functions of the loaded libcuda.so.1. Optional functions may be null.
 struct Driver {
 #define ROW(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
   TERN_CUDA_FUNCTIONS(ROW, ROW)
   SOFTCUDA_USER_FUNCTIONS(ROW)
 #undef ROW
-  /// fault and calls are null on a real driver.
   void (*fault)(const char* rows) = nullptr;
   unsigned long long (*calls)(const char* function) = nullptr;
   long long (*live)(const char* kind) = nullptr;

@@ -259,7 +259,6 @@ TEST_F(KernelsRun, AWaitThatLastsSaysForWhat) {
   EXPECT_NE(said.find("busy with a wait for a word"), std::string::npos) << said;
 }
 
-// The process has a single hardware queue and launch queues of eight entries.
 int narrow_peer(int) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
   setenv("SOFTCUDA_CONNECTIONS", "1", 1);

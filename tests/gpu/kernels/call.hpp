@@ -24,7 +24,7 @@ inline constexpr std::array<const char*, kColumns> kColumnNames = {"ll", "ll128"
 struct Line {
   coll::Collective what;
   bool irregular;
-  const char* row;  // for push kernels; null: any
+  const char* row;
   const char* name;
 };
 inline constexpr std::array<Line, 17> kLines = {{
@@ -65,7 +65,7 @@ struct Shape {
   int root = 0;
   bool in_place = false;
   bool pinned_in = false, pinned_out = false;
-  int skew = 0;  // elements before the data
+  int skew = 0;
   uint64_t seed = 0;
   [[nodiscard]] const Line& of() const noexcept { return kLines[static_cast<size_t>(line)]; }
   [[nodiscard]] std::string in_words(int ranks) const;

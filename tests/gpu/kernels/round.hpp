@@ -27,7 +27,6 @@ struct Options {
   std::string line;  // empty: any
 };
 
-/// An arena holds buffers, and originals for restore().
 class Arena {
  public:
   Arena(Machine& machine, size_t bytes);
@@ -80,7 +79,6 @@ struct Table {
   std::array<std::array<std::string, kColumns>, kLines.size()> why;
   int64_t graphs = 0, replays = 0;
   void print() const;
-  /// missed() counts cells without calls and without a reason.
   [[nodiscard]] int missed() const;
 };
 

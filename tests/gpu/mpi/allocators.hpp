@@ -57,7 +57,6 @@ inline std::vector<long long> alive() {
   for (const char* kind : kLive) counts.push_back(control().there() ? control().live(kind) : 0);
   return counts;
 }
-/// MPI_Finalize must free all driver objects of the library.
 inline void check_alive(const std::vector<long long>& before) {
   const auto now = alive();
   for (size_t i = 0; i < now.size(); ++i)

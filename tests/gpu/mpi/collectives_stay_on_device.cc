@@ -49,7 +49,6 @@ void reductions(const Area& in, const Area& out, Trace* trace) {
                     w));
     check("MPI_Alltoall", trace);
   }
-  // A real copy to the host must appear in the trace.
   (void)in.get(kBytes);
   if (trace->through_host() < kBytes) FAIL("the trace does not show a copy to the host");
 }

@@ -141,8 +141,7 @@ int main(int argc, char** argv) {
     Segment segment;
     grows_and_changes(segment);
     for (int i = 5; i < kMost; ++i) segment.map(i);
-    message(segment, 0, 100, (kMost - 1) * segment.grain, kAny);  // the message may exceed the
-                                                                  // window
+    message(segment, 0, 100, (kMost - 1) * segment.grain, kAny);
     message(segment, 0, 39 * segment.grain, 100000, 0);
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }

@@ -11,7 +11,7 @@ using namespace tern::test;
 
 namespace {
 
-constexpr size_t kPiece = 524288;  // Params::cuda_chunk
+constexpr size_t kPiece = 524288;
 
 MPI_Datatype columns;
 

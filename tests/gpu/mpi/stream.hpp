@@ -56,7 +56,6 @@ class OnStream {
   bool is_own_ = true;
 };
 
-/// A Vector is device memory with a pinned copy.
 template <class T>
 class Vector {
  public:

@@ -106,7 +106,6 @@ void blocks(const OnStream& on, size_t count, bool in_place) {
       FAIL("blocks of %zu: element %zu is %d, expected %d", count, i, gathered[i], sum(i));
 }
 
-/// Integers use the switch; floats do not.
 template <class T>
 void ordinary(size_t count, MPI_Datatype type, bool is_switched, const char* what) {
   Vector<T> data(count), result(count);

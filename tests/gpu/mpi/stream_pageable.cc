@@ -164,7 +164,6 @@ int main(int argc, char** argv) {
   if (devices < size) return MPI_Finalize(), 77;
   {
     const OnStream on;
-    // The sizes cover LL, LL128, programs and copies.
     for (const int count : {1, 5, 1001, 60001, 300007}) reductions(on, count);
     for (const int count : {1, 301, 90001}) moves(on, count, 1);
     for (const int count : {3, 9001}) moves(on, count, 3);

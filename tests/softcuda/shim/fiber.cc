@@ -173,7 +173,7 @@ void Fiber::begin(Fiber* fiber) {
   __sanitizer_finish_switch_fiber(fiber->fake_fiber_, &fiber->outer_stack_, &fiber->outer_bytes_);
 #endif
   fiber->entry_(fiber->argument_);
-  std::abort();  // entry returned
+  std::abort();
 }
 
 void Fiber::resume() noexcept {

@@ -71,7 +71,7 @@ struct Grid {
 };
 thread_local Grid grid;
 
-struct Hangs {};  // Hangs unwinds a plain loop.
+struct Hangs {};
 
 Clock::duration patience() {
   const char* const seconds = std::getenv("HOST_KERNELS_TIMEOUT");
@@ -209,7 +209,7 @@ class Residents {
       for (size_t seat = 0; seat < seats_.size(); ++seat)
         if (seats_[seat].alive > 0) run_block(seat);
       if (!grid.stirs && !begin_block(false)) {
-        if (grid.resident == 0) grid.moved = Clock::now();  // the grid waits for a place
+        if (grid.resident == 0) grid.moved = Clock::now();
         if (grid.resident == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
         give_way(++idle);
         if (Clock::now() - grid.moved > patience) return false;
@@ -236,7 +236,7 @@ class Residents {
 
   void prepare(size_t seat) {
     while (threads_.size() < (seat + 1) * size_) threads_.add_one();
-    tsan_acquire(&grid.ended);  // end of the previous block
+    tsan_acquire(&grid.ended);
     Block& block = seats_[seat];
     block.barrier = Barrier{.count = static_cast<unsigned>(size_)};
     block.warps.assign((size_ + kWarp - 1) / kWarp, Warp{});

@@ -335,7 +335,6 @@ TEST(MakeBoot, AWrongWayIsRefused) {
   EXPECT_THROW((void)make_boot("mpirun"), Error);
 }
 
-/// Foreign lists launchers whose ranks must not become singletons, and the cure in the error.
 struct Foreign {
   std::vector<std::pair<const char*, const char*>> environment;
   const char* cure;

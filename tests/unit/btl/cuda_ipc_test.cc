@@ -73,7 +73,6 @@ class CudaIpcTest : public ::testing::Test {
     EXPECT_EQ(fake.reserved, 0);
     EXPECT_EQ(fake.legacy, 0);
   }
-  /// piece() adds a mapping to the ledger of this process, which plays the peer.
   uint32_t piece(int place, uint64_t id, uint32_t forms = Row::kDescriptor) {
     Row row{};
     row.buffer_id = id;

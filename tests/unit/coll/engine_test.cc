@@ -296,7 +296,6 @@ class EngineRuns : public testing::TestWithParam<Algorithm> {
   static FakeWorld world_of(int ranks) {
     return FakeWorld(ranks, 1, (GetParam().limits & kLevels) != 0 ? "4,2" : "");
   }
-  /// Without TEST_LONG, the roots are the first, the second and the last rank.
   static std::vector<int> roots(int ranks) {
     std::vector<int> found{0};
     for (int root = 1; root < ranks && rooted(GetParam().collective); ++root)

@@ -23,14 +23,14 @@ namespace tern::coll {
 
 struct FakeRequest final : core::Request {
   pml::Buffer buffer;
-  std::vector<std::byte> early;  // data of a send completed at once
+  std::vector<std::byte> early;
   int lost = MPI_SUCCESS;
 };
 
 class FakeWire {
  public:
   explicit FakeWire(unsigned seed) : random_(seed) {}
-  using Key = std::tuple<int, int, uint32_t, int>;  // from, to, communicator, tag
+  using Key = std::tuple<int, int, uint32_t, int>;
 
   void post(bool send, const Key& key, FakeRequest* request) {
     Queue& queue = queues_[key];
@@ -139,7 +139,7 @@ class FakePml : public pml::Pml {
   FakeRequest* make(const pml::Buffer& buffer, core::Request** request) {
     auto* made = new FakeRequest;
     made->buffer = buffer;
-    made->retain();  // the wire's reference
+    made->retain();
     *request = made;
     return made;
   }

@@ -28,7 +28,7 @@ constexpr int64_t kBytes = 1152;
 struct Traffic {
   int64_t messages = 0, bytes = 0;
   int64_t busiest = 0;
-  int32_t rounds = 0;  // longest chain of dependent messages
+  int32_t rounds = 0;
   bool operator==(const Traffic&) const = default;
   friend void PrintTo(const Traffic& t, std::ostream* out) {
     *out << "{" << t.messages << ", " << t.bytes << ", " << t.busiest << ", " << t.rounds << "}";
@@ -133,7 +133,7 @@ TEST(Sliced, IsNotForHostsOfSeveralSizesOrNone) {
 
 struct Row {
   int32_t hosts, each;
-  Traffic sliced, two_level;  // {messages, bytes, busiest, rounds}
+  Traffic sliced, two_level;
 };
 
 void expect_counts(Collective what, std::initializer_list<Row> rows) {

@@ -327,7 +327,7 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
       const Algorithm& row = *find_algorithm(kAllreduce, "one_shot");
       process.channel(0).coll->force(row);
       StreamCall call(process, gpu, row, 2048, 0, false);
-      for (int round = 0; round < 2; ++round) {  // round 0 uploads the program
+      for (int round = 0; round < 2; ++round) {
         meet.arrive_and_wait();
         if (process.world_rank == 0) {
           launches = calls_of("cuLaunchKernel");

@@ -47,7 +47,7 @@ TEST(LevelWords, SayWhatIsWrong) {
 
 TEST(LevelWords, OfADescriptionAreTheLevelsOfItsMachine) {
   const Levels levels = Levels::from_sizes(16, sizes("pack:2 l3:2 core:4"));
-  ASSERT_EQ(levels.groups.size(), 2u);  // a single host gives no level
+  ASSERT_EQ(levels.groups.size(), 2u);
   EXPECT_EQ(levels.groups[0][9], 8);
   EXPECT_EQ(levels.groups[1][13], 12);
   EXPECT_EQ(Levels::from_sizes(32, sizes("pack:2 l3:2 core:4")).groups.size(), 3u);

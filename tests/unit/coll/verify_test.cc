@@ -82,7 +82,6 @@ TEST_P(EveryAlgorithm, IsProvedAtSampledLargeRankCounts) {
 
 class Mutations : public testing::Test {
  protected:
-  /// all() builds the row's schedules for the first supported number of ranks from `about`.
   static std::vector<Schedule> all(const Algorithm& row, int32_t about) {
     for (int32_t ranks = about;; ++ranks) {
       const Levels levels = Levels::from_sizes(ranks, {ranks % 3 == 0 ? 3 : 2});

@@ -13,8 +13,8 @@
 namespace tern::core::test {
 
 struct Model {
-  std::vector<int64_t> bytes;   // displacements in type map order
-  std::vector<int64_t> basics;  // packed bytes of each basic element
+  std::vector<int64_t> bytes;  // displacements in type map order
+  std::vector<int64_t> basics;
   int64_t lb = 0, ub = 0;
   bool lb_marked = false, ub_marked = false;
   int alignment = 1;

@@ -167,7 +167,6 @@ class Ranks {
     for (std::thread& one : threads) one.join();
   }
 
-  /// all() returns the number of wrong words. With kPacked, even ranks pack.
   int all(const std::vector<size_t>& sizes, Data packed) {
     std::atomic<int> wrong{0};
     run([&](int rank) {

@@ -24,7 +24,7 @@ constexpr int64_t kAbort = 4, kCounters = 64, kWords = 256;
 
 struct Wire {
   const char* kernel;
-  int64_t room;  // vectors
+  int64_t room;
   int64_t slot;
   unsigned threads = 32;
 };
@@ -37,7 +37,6 @@ struct Scratch {
   [[nodiscard]] char* at() { return lines.front().bytes; }
 };
 
-/// The integers begin `skew` bytes after an alignment of 16.
 class Ints {
  public:
   Ints(size_t count, size_t skew) : skew_(skew), count_(count), pieces_(count / 4 + 3) {}
@@ -88,7 +87,7 @@ class Ranks {
     ReduceNumber number = ReduceNumber::u32;
     Reduction operation = Reduction::kSum;
     PushArguments::Tabled tabled = PushArguments::kNone;
-    std::vector<size_t> lengths = {};  // of adjacent blocks
+    std::vector<size_t> lengths = {};
   };
 
   void launch(int rank, const Call& call) {
@@ -151,7 +150,6 @@ class Ranks {
     return wrong;
   }
 
-  /// all() runs the other patterns and returns the number of wrong elements.
   int all(const std::vector<size_t>& sizes) {
     std::atomic<int> wrong{0};
     run([&](int rank) {

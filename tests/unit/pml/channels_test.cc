@@ -91,7 +91,6 @@ TEST(Channels, ThreadsUseThemSideBySide) {
   });
 }
 
-/// wake() runs `act` on rank 0 while another thread of rank 0 sleeps in a wait.
 void wake(const std::function<core::Request*(Process&)>& begin,
           const std::function<void(Process&, core::Request&)>& act) {
   World(2, {{"TERN_TEST.longest_sleep", "20s"}}, core::ThreadLevel::kMultiple)

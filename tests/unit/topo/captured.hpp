@@ -33,7 +33,7 @@ class CapturedMachine {
 
   [[nodiscard]] std::string root() const { return root_.string(); }
   std::vector<PciAddress> gpus;
-  std::string peers;  // value of SOFTCUDA_PEERS
+  std::string peers;
   void file(const std::string& path, const std::string& text) const {
     std::filesystem::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text << '\n';

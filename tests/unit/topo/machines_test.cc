@@ -35,7 +35,7 @@ struct Expected {
   size_t gpus, adapters;
   Joint::Kind joint;
   int switch_links;
-  const char* nearest;  // per GPU: "PIX mlx5_0; ..."
+  const char* nearest;
   bool exports_dma_buf;
   Way way;
   const char* why;
