@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AddressBook: look-ups and checks.
+// AddressBook: checked look-ups.
 #include "btl/address_book.hpp"
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AddressBook: peers' connection info, fetched at first contact and checked.
-// Lifetime: channel 0's Table. Threads: any.
+// AddressBook: peers' connection info, fetched at first contact and checked. Lifetime: channel 0's
+// Table. Threads: any.
 #pragma once
 
 #include <mutex>
@@ -22,13 +22,12 @@ class AddressBook {
   explicit AddressBook(core::Process& process) noexcept : process_(process) {}
 
   [[nodiscard]] ConnectionInfo own() const;
-  /// Publishes an address in `info` if it fits, else under a key. Throws Error.
+  /// list() publishes an address in `info` if it fits, else under a key.
   void list(ConnectionInfo& info, std::string_view transport, uint32_t channel,
             const std::string& address);
 
-  /// Throws Error with the cure.
   const ConnectionInfo& of(const core::Peer& peer);
-  /// Empty if not published. Throws Error.
+  /// address() returns an empty string if the peer has not published one. Throws Error.
   [[nodiscard]] std::string address(const core::Peer& peer, std::string_view transport,
                                     uint32_t channel);
   template <class T>
@@ -45,7 +44,7 @@ class AddressBook {
 
   core::Process& process_;
   std::mutex mutex_;
-  std::unordered_map<uint32_t, ConnectionInfo> known_;  // by rank; entries never move
+  std::unordered_map<uint32_t, ConnectionInfo> known_;
 };
 
 }  // namespace tern::btl

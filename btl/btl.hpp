@@ -2,11 +2,11 @@
 // Btl: the interface of a byte transfer layer, which carries frames to peers.
 //
 // Life cycle. Boot publishes each Btl's address at start. The first message to a peer calls
-// connect(). Endpoints live as long as the Btl. Channel 0's Btl makes those of further channels.
+// connect(). Channel 0's Btl makes the Btls of further channels.
 //
 // Frames. begin() returns payload space in the transport's memory, the caller fills the space, and
 // commit() sends the frame. send() does both for a contiguous block. nullptr or false means "no
-// room": the caller retries after progress. On return, the source may be reused.
+// room": the caller retries after progress.
 //
 // Ordering. Frames of an endpoint arrive in commit order. Copies and puts are unordered.
 //
@@ -46,7 +46,6 @@ struct PeerState;
 }
 namespace tern::btl {
 
-/// `mark` belongs to the transport; the pml owns the other fields.
 struct Header {
   uint8_t mark;
   uint8_t kind;
@@ -57,7 +56,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 16);
 
-/// Payload limit of transports with 64-byte lines.
+/// Transports with 64-byte lines have this payload limit.
 inline constexpr size_t kMostPayload = 65536 - 64;
 
 struct Frame {
@@ -68,14 +67,14 @@ struct Frame {
 
 class Endpoint;
 
-/// Implemented by the pml.
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual void arrived(Endpoint& from, const Frame& frame) noexcept = 0;
-  /// The peer is unreachable. Called once per endpoint, outside calls of the endpoint.
+  /// failed() reports an unreachable peer, once per endpoint, outside calls of the endpoint.
   virtual void failed(Endpoint& /*to*/, const std::string& /*why*/) noexcept {}
-  /// All parts of the operation have ended. Never called inside the call that began the operation.
+  /// done() reports the end of all parts of an operation, never inside the call that began the
+  /// operation.
   virtual void done(Operation& /*operation*/) noexcept {}
 };
 
@@ -83,15 +82,14 @@ struct Destination {
   core::Peer& peer;
   uint32_t channel = 0;
   uint32_t channels = 1;
-  /// Whether communicators with this hint use the channel.
   [[nodiscard]] bool serves(uint32_t hint) const noexcept {
     return (hint & (channels - 1)) == channel;
   }
 };
 
-/// Facts about the peer, and capabilities (null: absent).
+/// A null member of Caps is an absent capability.
 struct Caps {
-  bool maps = true;           // the peer may map device memory
+  bool maps = true;
   bool same_process = false;  // this rank, or another thread's
   FrameQueue* queue = nullptr;
   ZeroCopy* zero_copy = nullptr;
@@ -109,17 +107,15 @@ class Endpoint {
   const Caps caps;
   pml::PeerState* state = nullptr;
 
-  /// The payload has `header.bytes`, at most max_payload().
   [[nodiscard]] virtual bool send(const Header& header, const void* payload) noexcept = 0;
-  /// Fill before commit(), with no other send in between.
   [[nodiscard]] virtual std::byte* begin(size_t bytes) noexcept = 0;
   virtual void commit(const Header& header) noexcept = 0;
-  /// Also nullptr when more fragments would overflow the caches.
+  /// begin_fragment() also returns nullptr when more fragments would overflow the caches.
   [[nodiscard]] virtual std::byte* begin_fragment(size_t bytes) noexcept { return begin(bytes); }
   [[nodiscard]] virtual size_t fragment_bytes() const noexcept { return max_payload(); }
   [[nodiscard]] virtual size_t max_payload() const noexcept = 0;
 
-  /// Whether the peer has left MPI, perhaps for a while.
+  /// gone() is true after the peer has left MPI, perhaps only between two sessions.
   [[nodiscard]] virtual bool gone() const noexcept { return false; }
 
   [[nodiscard]] virtual const char* transport() const noexcept = 0;
@@ -130,35 +126,28 @@ class Btl {
  public:
   virtual ~Btl() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  /// The address of this channel in the transport's own format, at most some hundred bytes. Empty
-  /// if channel 0's suffices. Throws Error.
+  /// address() is empty if channel 0's address suffices. Throws Error.
   [[nodiscard]] virtual std::string address() { return {}; }
-  /// Whether connect() would return an endpoint.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
-  /// If true, a receive connects to the source, to notice a lost peer.
   [[nodiscard]] virtual bool may_lose_peers() const noexcept { return false; }
-  /// True if the transport is made for the network, and precedes others.
+  /// A transport made for the host's network precedes the others.
   [[nodiscard]] virtual bool goes_first() const noexcept { return false; }
-  /// The endpoint that serves `hint`, the same at every call; nullptr if out of reach. Throws
-  /// Error.
+  /// connect() returns the same endpoint at every call for a `hint`. Throws Error.
   virtual Endpoint* connect(core::Peer& peer, uint32_t hint) = 0;
   virtual int progress() noexcept = 0;
-  /// Whether each contacted peer has connected back or left MPI.
+  /// is_met() is true once each contacted peer has connected back or left MPI.
   [[nodiscard]] virtual bool is_met() const noexcept { return true; }
-  /// Called on channel 0's Btl, which outlives the result. Throws Error.
+  /// Channel 0's Btl outlives the result. Throws Error.
   [[nodiscard]] virtual std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) = 0;
-  /// Whether each round must call progress().
   [[nodiscard]] virtual bool is_polled() const noexcept { return true; }
-  /// Whether all sent data survives this rank's exit. Call again after progress until true.
+  /// is_quiet() is true once all sent data survives this rank's exit. The caller repeats the call
+  /// after progress.
   [[nodiscard]] virtual bool is_quiet() noexcept { return true; }
-  /// From now on, losing a peer is no failure.
   virtual void set_leaving() noexcept {}
   [[nodiscard]] virtual Alarm alarm() noexcept { return {}; }
-  /// Null if peers cannot ring.
   [[nodiscard]] virtual Doorbell* doorbell() noexcept { return nullptr; }
-  /// Memory shared by the host's ranks, or null.
   [[nodiscard]] virtual core::Slabs* slabs() noexcept { return nullptr; }
-  /// Tells peers whether this rank is outside MPI, between two sessions. Channel 0 only.
+  /// set_gone() is for channel 0 only.
   virtual void set_gone(bool /*gone*/) noexcept {}
 };
 

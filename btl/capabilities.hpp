@@ -2,7 +2,6 @@
 // Capabilities of an endpoint besides sending frames, listed in Caps.
 // Completion: PeerCopy completes on return. After Start::kStarted, progress() calls Sink::done()
 // when all parts of the Operation have ended.
-// Lifetime: Endpoint. Threads: under the channel's lock.
 #pragma once
 
 #include <sys/uio.h>
@@ -18,9 +17,9 @@ struct Frame;
 struct Header;
 struct SharedClaims;
 
-/// Do not move an Operation while `left` is not 0. The caller sets `owner`.
+/// An Operation must not move while `left` is not 0. The caller sets `owner`.
 struct Operation {
-  uint32_t left = 0;  // parts under way, counted by the transport
+  uint32_t left = 0;  // unfinished parts
   void* owner = nullptr;
 };
 
@@ -30,10 +29,10 @@ enum class Start : uint8_t {
   kDone,
 };
 
-/// The frames of one peer. Without a queue, frames arrive in Btl::progress() only.
+/// A FrameQueue has the frames of one peer. Without a queue, frames arrive in Btl::progress() only.
 class FrameQueue {
  public:
-  /// The next frame, the same until pop(); false if empty.
+  /// peek() returns the same frame until pop().
   [[nodiscard]] virtual bool peek(Frame* frame) noexcept = 0;
   virtual void pop() noexcept = 0;
 
@@ -46,8 +45,8 @@ class ZeroCopy {
   explicit ZeroCopy(size_t most) noexcept : max_bytes(most) {}
   const size_t max_bytes;
   static constexpr size_t kMostPrefix = 96;
-  /// Sends a frame in order. The payload is `prefix` (at most kMostPrefix bytes, copied) and
-  /// `data`, unchanged until the operation is done.
+  /// The payload is `prefix` (at most kMostPrefix bytes, copied) and `data`, unchanged until the
+  /// operation is done.
   [[nodiscard]] virtual Start start_send(const Header& header, const iovec& prefix,
                                          const iovec& data, Operation& operation) noexcept = 0;
 
@@ -55,7 +54,6 @@ class ZeroCopy {
   ~ZeroCopy() = default;
 };
 
-/// Registered memory, open to puts of one peer.
 class MemoryRegion {
  public:
   virtual ~MemoryRegion() = default;
@@ -75,10 +73,10 @@ class Rdma {
                                                                       size_t bytes) noexcept = 0;
   [[nodiscard]] virtual std::unique_ptr<RemoteKey> import_key(
       std::span<const std::byte> key) noexcept = 0;
-  /// Unordered. When done, the source may be reused.
+  /// Puts are unordered. The source may be reused when the operation is done.
   [[nodiscard]] virtual Start start_put(const RemoteKey& key, uint64_t address, const iovec& from,
                                         Operation& operation) noexcept = 0;
-  /// Done when all earlier puts are in the peer's memory.
+  /// A flush is done when all earlier puts are in the peer's memory.
   [[nodiscard]] virtual Start start_flush(Operation& operation) noexcept = 0;
 
  protected:
@@ -87,9 +85,8 @@ class Rdma {
 
 class PeerCopy {
  public:
-  /// The first call tries one copy.
   [[nodiscard]] virtual bool works() noexcept = 0;
-  /// Returns 0 or an errno. At most 1,024 pieces and 0x7ffff000 bytes per call.
+  /// get() returns 0 or an errno. A call takes at most 1,024 pieces and 0x7ffff000 bytes.
   [[nodiscard]] virtual int get(const iovec* local, size_t locals, const iovec* remote,
                                 size_t remotes) noexcept = 0;
   [[nodiscard]] virtual int put(const iovec* local, size_t locals, const iovec* remote,
@@ -99,14 +96,11 @@ class PeerCopy {
   ~PeerCopy() = default;
 };
 
-/// Claim pairs in shared memory of both ends.
 class Claims {
  public:
-  /// Returns null and sets `name` to 0 if all pairs of this end are in use.
   [[nodiscard]] virtual SharedClaims* open(uint32_t* name) noexcept = 0;
   virtual void close(uint32_t name) noexcept = 0;
   [[nodiscard]] virtual SharedClaims* find(uint32_t name) noexcept = 0;
-  /// Wakes a sleeping peer after a change of a pair.
   virtual void wake_peer() noexcept = 0;
 
  protected:

@@ -9,17 +9,17 @@
 namespace tern::btl {
 
 struct alignas(64) SharedClaims {
-  std::atomic<uint64_t> taken{0};  // low half: chunks from the front; high half: from the back
+  std::atomic<uint64_t> taken{0};  // low half: taken from the front; high half: from the back
   std::atomic<uint32_t> finished{0};
   std::atomic<uint32_t> failed{0};
   std::atomic<uint32_t> ready{kAll};
-  uint32_t chunk = 0;  // chunk size, set by the sender
+  uint32_t chunk = 0;
 
   static constexpr uint64_t kNone = UINT64_MAX;
   static constexpr uint32_t kAll = UINT32_MAX;
 
-  /// Returns the next of `chunks` chunks, or kNone if all are taken or the next is not ready. One
-  /// end uses the front, the other the back.
+  /// claim_front() and claim_back() return kNone if all chunks are taken, or the next chunk is not
+  /// ready.
   uint64_t claim_front(uint64_t chunks) noexcept {
     if (all_taken(chunks)) return kNone;
     const uint32_t first_not_ready = ready.load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConnectionInfo: the record that each rank publishes through boot.
+// ConnectionInfo: the record that each rank publishes through boot, sent byte for byte.
 #pragma once
 
 #include <array>
@@ -12,11 +12,10 @@ namespace tern::btl {
 
 inline constexpr uint32_t kWireVersion = 15;
 
-/// Sent byte for byte.
 struct ConnectionInfo {
   uint32_t wire_version;
-  uint32_t parameter_hash;  // Params::shared_hash(), equal on both ends
-  uint32_t machine;         // machine_id(), truncated
+  uint32_t parameter_hash;
+  uint32_t machine;
   uint16_t channels;
   uint16_t used;
   std::array<std::byte, 112> addresses;
@@ -27,15 +26,12 @@ struct ConnectionInfo {
     uint8_t bytes;  // kElsewhere: all channels' addresses have keys
   };
   static constexpr uint8_t kElsewhere = 255;
-  /// Longer addresses have keys.
   static constexpr size_t kLongest = 48;
-  /// Reserved by add() for add_elsewhere() of ofi and ucx.
+  /// add() reserves heads for add_elsewhere() of ofi and ucx.
   static constexpr size_t kSpareHeads = 2;
   enum class Found { kNowhere, kHere, kElsewhere };
 
-  /// Returns false, without change, if the address does not fit.
   bool add(std::string_view transport, uint32_t channel, std::string_view address) noexcept;
-  /// Returns false if there is no room.
   bool add_elsewhere(std::string_view transport) noexcept;
   [[nodiscard]] Found find(std::string_view transport, uint32_t channel,
                            std::string* address) const;
@@ -46,7 +42,7 @@ struct ConnectionInfo {
 };
 static_assert(sizeof(ConnectionInfo) == 128);
 
-/// "tern.ucx.0"
+/// Example: "tern.ucx.0"
 [[nodiscard]] std::string address_key(std::string_view transport, uint32_t channel);
 
 }  // namespace tern::btl

@@ -12,7 +12,7 @@
 
 namespace tern::btl {
 
-/// Copies the bytes of the shorter list. Single pieces may overlap.
+/// copy_pieces() copies the bytes of the shorter list. Single pieces may overlap.
 inline void copy_pieces(const iovec* to, size_t tos, const iovec* from, size_t froms) noexcept {
   size_t i = 0, j = 0, in_to = 0, in_from = 0;
   while (i < tos && j < froms) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of device transports: a new one is a row here.
+// The table of device transports.
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include "btl/device.hpp"
 #include "core/process.hpp"
 
-// Each row is a folder.
 #define TERN_DEVICE_WAYS(ROW) \
   ROW(peer)                   \
   ROW(cuda_ipc)

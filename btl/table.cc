@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Table: a new transport is a row here and a configure check.
+// Table: the list of transports.
 #include "btl/table.hpp"
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include "core/process.hpp"
 #include "mpi.h"
 
-// Each row is a folder.
 #define TERN_TRANSPORTS(ROW) \
   ROW(self)                  \
   ROW(sm)                    \
@@ -109,7 +108,7 @@ bool Table::is_met() const noexcept {
   return std::all_of(btls_.begin(), btls_.end(), [](const auto& btl) { return btl->is_met(); });
 }
 
-// No short circuit: each is_quiet() may start a flush.
+// A short circuit is wrong here, because each is_quiet() may start a flush.
 bool Table::is_quiet() noexcept {
   bool quiet = true;
   for (const auto& btl : btls_) quiet &= btl->is_quiet();

@@ -14,16 +14,14 @@ namespace tern::btl {
 
 class Table {
  public:
-  /// `first`: channel 0's table, null for channel 0. Throws Error.
+  /// `first` is channel 0's table, or null for channel 0.
   Table(core::Process& process, Sink& sink, uint32_t channel, Table* first);
   ~Table();
 
   [[nodiscard]] ConnectionInfo own_info() const { return book_->own(); }
-  /// Publishes the channel's addresses. Throws Error.
   void list_addresses(ConnectionInfo& info);
-  /// Throws Error if the peer is unreachable.
+  /// connect() and require() throw Error if the peer is unreachable.
   Endpoint& connect(core::Peer& peer, uint32_t hint);
-  /// Throws Error if the peer is unreachable.
   [[nodiscard]] const Btl& require(const core::Peer& peer) const;
   int progress() noexcept {
     int frames = 0;
@@ -37,9 +35,7 @@ class Table {
   }
   [[nodiscard]] std::vector<Alarm> alarms() const;
   void set_gone(bool gone) noexcept;
-  /// Null if no peer can ring.
   [[nodiscard]] Doorbell* doorbell() const noexcept { return doorbell_; }
-  /// Null if this rank is alone on the host.
   [[nodiscard]] core::Slabs* slabs() const noexcept { return slabs_; }
 
  private:

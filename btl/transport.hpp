@@ -13,24 +13,24 @@ namespace tern::btl {
 
 class AddressBook;
 
-/// Each folder defines one, named kTransport.
 struct Transport {
   const char* name;
-  const char* reaches;  // "ranks of the same host"
-  /// Makes channel 0's Btl, or null if no peer is in reach. `book` outlives the Btl. Throws Error.
+  const char* reaches;
+  /// make() returns channel 0's Btl, or null if no peer is in reach. `book` outlives the Btl.
+  /// Throws Error.
   std::unique_ptr<Btl> (*make)(core::Process& process, Sink& sink, AddressBook& book);
   std::vector<Trial> (*try_here)();
-  /// True: not made if another transport between hosts exists.
+  /// A spare transport is not made if another transport between hosts exists.
   bool (*is_spare)(const core::Process& process) = nullptr;
 };
 
-/// For tests, before making a Table.
+/// Tests call put_before_others() before making a Table.
 void put_before_others(const Transport& transport) noexcept;
 
 [[nodiscard]] std::span<const Transport* const> transports() noexcept;
 
-/// Costs milliseconds and two short-lived processes. Call before starting threads. See:
-/// tests/unit/btl/trial_test.cc.
+/// try_transports() takes milliseconds and two short-lived processes. Callers must not have started
+/// threads.
 [[nodiscard]] std::vector<Trial> try_transports();
 
 }  // namespace tern::btl

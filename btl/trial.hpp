@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trial: whether a transport works on this machine, and the cure.
-// See: try_transports() (btl/transport.hpp), tern_info(1).
+// Trial: whether a transport works on this machine, and the cure. See: tern_info(1).
 #pragma once
 
 #include <string>

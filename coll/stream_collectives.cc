@@ -187,26 +187,24 @@ Failure StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const 
                                          const Operation& operation, const Way& way,
                                          cuda::Job& job) {
   // The host can end ordinary calls.
-  const uint64_t patience = job.borrowed() ? context_.process.params.gpu_timeout * 1000 : 0;
+  const uint64_t timeout = job.borrowed() ? context_.process.params.gpu_timeout * 1000 : 0;
   const auto go = [&](auto&& run) {
     explain_way(state, team, placed, way, run);
     return run.run();
   };
-  if (way.engine == Way::kPush)
-    return go(PushRun(team, placed, operation, job, patience, way.wire));
-  if (way.engine == Way::kMulticast)
-    return go(MulticastRun(team, placed, operation, job, patience));
+  if (way.engine == Way::kPush) return go(PushRun(team, placed, operation, job, timeout, way.wire));
+  if (way.engine == Way::kMulticast) return go(MulticastRun(team, placed, operation, job, timeout));
   if (way.engine == Way::kKernel)
-    return go(KernelRun(team, placed, *way.program, operation, job, patience));
+    return go(KernelRun(team, placed, *way.program, operation, job, timeout));
   return go(StreamRun(team, placed, operation, job));
 }
 
 Failure StreamCollectives::why_useless(GpuTeam& team) {
-  if (team.forsaken.dead())
+  if (team.abandoned.dead())
     return failure(MPI_ERR_OTHER,
                    "%s. No collective can be enqueued on this communicator any more; "
                    "create a new one with MPIX_Stream_comm_create",
-                   team.forsaken.why());
+                   team.abandoned.why());
   if (std::string why = team.waits.why_given_up(); !why.empty())
     team.broken.end({MPI_ERR_OTHER, std::move(why)});
   return team.broken.reason();
@@ -311,11 +309,11 @@ void StreamCollectives::forsake_teams(const core::Communicator& communicator,
                                       const std::string& why) noexcept {
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   if (state == nullptr) return;
-  const auto forsake = [&](GpuTeam& team) {
-    team.forsaken.end(failure(MPI_ERR_OTHER, "%s", why.c_str()));
+  const auto abandon = [&](GpuTeam& team) {
+    team.abandoned.end(failure(MPI_ERR_OTHER, "%s", why.c_str()));
   };
-  if (state->team != nullptr) forsake(*state->team);
-  for (const auto& one : state->related_teams) forsake(*one);
+  if (state->team != nullptr) abandon(*state->team);
+  for (const auto& one : state->related_teams) abandon(*one);
 }
 
 const char* StreamCollectives::wire_taken(const core::Communicator& communicator) noexcept {

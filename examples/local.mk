@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Examples are compiled by the installed mpicc and mpicxx, as a user does it; here they only travel in the tarball.
+# Examples: files of the tarball. Users and tests compile examples with the installed mpicc and mpicxx.
 EXTRA_DIST += \
 	examples/README.md \
 	examples/counter/README.md \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# TERN_CUDA_HEADER: finds the toolkit's cuda.h, which only the tests look at: our own declarations (src/cuda) are
-# compared with it. Sets CUDA_HEADER_CFLAGS and the conditional HAVE_CUDA_H.
+# TERN_CUDA_HEADER: finds the toolkit's cuda.h for a unit test of Tern's own declarations (src/cuda).
+# Sets CUDA_HEADER_CFLAGS and the conditional HAVE_CUDA_H.
 AC_DEFUN([TERN_CUDA_HEADER], [
   tern_cuda_h=
   for tern_dir in "$with_cuda" "$CUDA_HOME" /usr/local/cuda /opt/cuda /usr; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# TERN_FLAGS: the compiler flags of the project, in TERN_CFLAGS, TERN_CXXFLAGS and TERN_LDFLAGS. They stay apart
-# from CFLAGS, CXXFLAGS and LDFLAGS, which are the user's. TEST_CXXFLAGS is CXXFLAGS for unit tests: where the user gave
-# none, they are optimised less than the library that they test.
+# TERN_FLAGS: the compiler flags of the project, in TERN_CFLAGS, TERN_CXXFLAGS and TERN_LDFLAGS. CFLAGS, CXXFLAGS and
+# LDFLAGS belong to the user. TEST_CXXFLAGS replaces CXXFLAGS for unit tests: by default with less optimisation than the
+# library.
 AC_DEFUN([TERN_FLAGS], [
   AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors (for developers)])],
                 [], [enable_werror=no])
@@ -13,11 +13,11 @@ AC_DEFUN([TERN_FLAGS], [
   TERN_CFLAGS="-Wall -Wextra -Wshadow -Wconversion -fvisibility=hidden -fno-plt -pthread"
   TERN_LDFLAGS="-pthread -Wl,-z,relro -Wl,-z,now -Wl,--enable-new-dtags"
   AS_IF([test "x$enable_werror" = xyes], [TERN_CFLAGS="$TERN_CFLAGS -Werror"])
-  # A name that no source defines is found when the library is linked; sanitizers leave theirs to the program.
+  # The link of the library fails on undefined names. With sanitizers the program defines their names.
   TERN_COMPLETE="-Wl,-z,defs"
   AS_IF([test "x$enable_sanitizers" != xno], [
     TERN_COMPLETE=
-    # A buffer of MPI may be MPI_BOTTOM, or begin before or behind its data: addresses wrap around by design.
+    # A buffer may be MPI_BOTTOM, or begin before or behind the data: addresses wrap around by design.
     tern_wrap=-fno-sanitize=pointer-overflow
     TERN_CFLAGS="$TERN_CFLAGS -fsanitize=$enable_sanitizers $tern_wrap -fno-sanitize-recover=all -fno-omit-frame-pointer"
     TERN_LDFLAGS="$TERN_LDFLAGS -fsanitize=$enable_sanitizers"
@@ -51,7 +51,7 @@ template <std::integral T> constexpr T twice(T x) { return x + x; }]], [[return 
   TEST_CXXFLAGS=$CXXFLAGS
   AS_IF([test -z "$tern_user_CXXFLAGS"], [TEST_CXXFLAGS="-O1 -g1"])
   AC_SUBST([TEST_CXXFLAGS])
-  # Line numbers of the library are most of what the linker has to do for a unit test; reports of sanitizers need them.
+  # The library's line numbers take most of a unit test's link time. Only reports of sanitizers need line numbers.
   TEST_LDFLAGS=
   AS_IF([test "x$enable_sanitizers" = xno], [TEST_LDFLAGS="-Wl,--strip-debug"])
   AC_SUBST([TEST_LDFLAGS])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# TERN_PCH: whether system headers are parsed once and for all (src/precompiled). Of g++ only: clang refuses a precompiled
-# header made with other flags, g++ reads the text instead. Not behind ccache, which would not keep what it compiles.
+# TERN_PCH: decides whether the build precompiles system headers (src/precompiled). Only with g++: clang refuses a
+# precompiled header with different flags, whereas g++ then reads the text. Not with ccache, which would not cache the
+# objects.
 # Sets the conditional PCH and tern_pch (for the summary).
 AC_DEFUN([TERN_PCH], [
   AC_ARG_ENABLE([pch], [AS_HELP_STRING([--disable-pch], [do not precompile headers])], [], [enable_pch=auto])

@@ -7,7 +7,7 @@ dist_man_MANS += man/man3/MPIX_GPU_query_support.3 man/man3/MPIX_Query_cuda_supp
 dist_man_MANS += man/man7/tern.7 man/man7/tern_abi.7 man/man7/tern_gpu.7
 dist_man_MANS += man/man7/tern_torch.7 man/man7/tern_troubleshooting.7
 
-# The other names of a page.
+# Links: other names of a page.
 continue_pages = MPIX_Continueall.3 MPIX_Continue_init.3 MPIX_Continue_get_failed.3
 query_pages = MPIX_Query_hip_support.3 MPIX_Query_rocm_support.3 MPIX_Query_ze_support.3
 alias_pages = mpiexec.1 mpicxx.1 mpic++.1 $(continue_pages) $(query_pages)

@@ -28,7 +28,7 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
     // Fewer, or pageable, chunks beat an allocation, which waits for the user's work.
     const bool lends = device.blocks.lends(kPinned, chunk_bytes_);
     if (i > 0 && !lends) {
-      chunk.job.abandon();  // may be behind the user's stream
+      chunk.job.abandon();
       chunks_.resize(i);
       return;
     }
@@ -97,8 +97,8 @@ void BounceIn::put(const std::byte* data, size_t bytes) noexcept {
   if (drain(INT64_MAX)) (void)fill_chunks(data + put, bytes - put, INT64_MAX);
 }
 
-bool BounceIn::drain(int64_t patience) noexcept {
-  drained_ += fill_chunks(aside_.data() + drained_, aside_.size() - drained_, patience);
+bool BounceIn::drain(int64_t timeout) noexcept {
+  drained_ += fill_chunks(aside_.data() + drained_, aside_.size() - drained_, timeout);
   if (drained_ < aside_.size()) return false;
   aside_.clear();
   drained_ = 0;
@@ -106,13 +106,13 @@ bool BounceIn::drain(int64_t patience) noexcept {
 }
 
 // The copy of a chunk may be behind a user's stream, stalled until this call returns.
-size_t BounceIn::fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept {
+size_t BounceIn::fill_chunks(const std::byte* data, size_t bytes, int64_t timeout) noexcept {
   int64_t end = 0;
   size_t done = 0;
   while (done < bytes && !failed()) {
     Chunk& chunk = chunks_[put_ / chunk_bytes_ % chunks_.size()];
     for (; chunk.used == 0 && chunk.begun && !chunk.job.done(); ::sched_yield()) {
-      if (end == 0 && patience != INT64_MAX) end = now_ns() + patience;
+      if (end == 0 && timeout != INT64_MAX) end = now_ns() + timeout;
       if (end != 0 && now_ns() >= end) return done;
     }
     if (!sound(chunk.job)) return done;

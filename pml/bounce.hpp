@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BounceOut, BounceIn: device memory staged through pinned host memory, in overlapping chunks.
 // Why: for devices without access to each other, unshareable memory, or a host buffer at one end.
-// The device packs and unpacks, so only dense data crosses the link.
-// Sizes: Params::cuda_chunk, cuda_chunks. Lifetime: one message. Threads: under the channel's
-// lock. See: pml/protocols/bounced.cc.
+// The device packs and unpacks, so only dense data crosses the link. Lifetime: one message.
 #pragma once
 
 #include <memory>
@@ -16,12 +14,12 @@ namespace tern::pml {
 
 struct Chunk {
   cuda::Pinned room;
-  std::unique_ptr<std::byte[]> pageable;  // fallback without pinned memory
+  std::unique_ptr<std::byte[]> pageable;
   cuda::Block packed;
   size_t bytes = 0;
   size_t used = 0;
-  bool begun = false;  // by an earlier copy (BounceIn)
-  cuda::Job job;       // destroyed first
+  bool begun = false;
+  cuda::Job job;
   [[nodiscard]] std::byte* data() const noexcept {
     return pageable != nullptr ? pageable.get() : room.data();
   }
@@ -29,7 +27,7 @@ struct Chunk {
 
 class Bounce {
  public:
-  /// `by`: the copying device, for a peer's memory. Throws Error, std::bad_alloc.
+  /// `by` is the copying device, for a peer's memory.
   Bounce(core::Process& process, const core::Data& buffer, size_t bytes,
          cuda::Device* by = nullptr);
   [[nodiscard]] bool failed() const noexcept { return !failure_.empty(); }
@@ -46,30 +44,29 @@ class Bounce {
 class BounceOut final : public Bounce {
  public:
   using Bounce::Bounce;
-  /// Returns the bytes ready to send; 0: none yet.
+  /// ready() returns the bytes ready to send, or 0.
   [[nodiscard]] size_t ready(const std::byte** at) noexcept;
   void sent(size_t bytes) noexcept;
 
  private:
   void fetch_more() noexcept;
-  size_t fetched_ = 0, first_ = 0;  // requested bytes; next chunk to send
+  size_t fetched_ = 0, first_ = 0;
 };
 
 class BounceIn final : public Bounce {
  public:
   using Bounce::Bounce;
-  /// If all chunks are in flight, waits up to 20 ms, then keeps up to 64 MiB in host memory: a
-  /// stream may wait for the caller's next call.
+  /// If all chunks are in flight, put() waits up to 20 ms, then keeps up to 64 MiB in host memory,
+  /// because a stream may wait for the caller's next call.
   void put(const std::byte* data, size_t bytes) noexcept;
-  /// Whether all bytes have reached the device.
   [[nodiscard]] bool done() noexcept;
 
  private:
   void send_off(Chunk& chunk) noexcept;
-  /// Returns the bytes put into chunks. `patience` in ns; INT64_MAX: no limit.
-  size_t fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept;
+  /// Returns the bytes put into chunks. `timeout` in ns; INT64_MAX: no limit.
+  size_t fill_chunks(const std::byte* data, size_t bytes, int64_t timeout) noexcept;
   /// Returns true if aside_ is empty.
-  bool drain(int64_t patience) noexcept;
+  bool drain(int64_t timeout) noexcept;
   size_t put_ = 0, sent_off_ = 0;
   std::vector<std::byte> aside_;
   size_t drained_ = 0;

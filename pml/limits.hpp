@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits: message sizes at which the protocol changes, from the parameters (src/base/params.hpp).
+// Limits: message sizes at which the protocol changes, from the parameters.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,10 @@ namespace tern::pml {
 
 /// A frame has at most 65,535 bytes.
 inline constexpr size_t kMostEager = 65280;
-/// Longer messages stay on devices.
 inline constexpr size_t kMostEagerOnDevice = 8192;
-/// For all prefixes of an eager message.
+/// kMostPrefix holds all prefixes of an eager message.
 inline constexpr size_t kMostPrefix = 128;
-/// Minimum for zero copy.
+/// Zero copy pays from this size on.
 inline constexpr size_t kLeastDirect = 1024;
 
 struct Limits {
@@ -24,9 +23,9 @@ struct Limits {
   size_t eager;
   size_t net_eager;
   size_t unexpected;
-  size_t put;        // minimum for puts; 0: the transport decides
-  size_t pull;       // minimum for pulling a lone message, or kNever
-  size_t both_ends;  // minimum, or kNever
+  size_t put;   // minimum for puts; 0: the transport decides
+  size_t pull;  // minimum for pulling a lone message
+  size_t both_ends;
 
   explicit Limits(const core::Process& process)
       : eager(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),

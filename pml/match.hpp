@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeyedQueues: hashed, intrusive FIFO queues by (context, source, tag).
-// Why: the cost of a specific receive is independent of the number of waiting messages.
-// Cost: one hash and a short chain per operation. Empty queues stay until the next rebuild, so
-// repeated patterns allocate nothing. Threads: under the channel's lock. See:
-// tests/unit/pml/matching_test.cc.
+// Cost: one hash and a short chain per operation, however many messages wait. Empty queues stay
+// until the next rebuild, so repeated patterns allocate nothing.
 #pragma once
 
 #include <cstddef>
@@ -33,12 +31,11 @@ struct Queue {
   Queue* next = nullptr;
 };
 
-/// Links of an item in one table.
 template <class T>
 struct Hook {
   T* next = nullptr;
   T* previous = nullptr;
-  Queue<T>* queue = nullptr;  // null: not queued
+  Queue<T>* queue = nullptr;
 };
 
 /// T has `Hook<T> hooks[...]`; this table uses hooks[I].
@@ -100,7 +97,6 @@ class KeyedQueues {
     ++in_buckets_;
     return *(recent_ = queue);
   }
-  // Frees the empty queues; doubles the buckets if still too full.
   void rebuild() {
     size_t used = 0;
     for (const Queue<T>* queue : buckets_)
@@ -108,7 +104,6 @@ class KeyedQueues {
     std::vector<Queue<T>*> kept;
     kept.reserve(used);
     std::vector<Queue<T>*> buckets(buckets_.size() * (used * 2 > buckets_.size() ? 2 : 1));
-    // Nothing below can fail.
     recent_ = nullptr;
     for (Queue<T>* queue : buckets_)
       while (queue != nullptr) {
@@ -132,7 +127,7 @@ class KeyedQueues {
   std::vector<Queue<T>*> buckets_;
   std::vector<std::unique_ptr<Queue<T>>> all_;
   Queue<T>* free_ = nullptr;
-  Queue<T>* recent_ = nullptr;  // of the last append; patterns repeat
+  Queue<T>* recent_ = nullptr;  // queue of the last append, because patterns repeat
   size_t items_ = 0;
   size_t in_buckets_ = 0;
 };

@@ -2,7 +2,7 @@
 // Posted and Unexpected: matching in MPI's order, including wildcards: receives in posting order,
 // messages in arrival order.
 // Cost: an arrival searches non-empty tables only. The first wildcard receive builds the wildcard
-// indices. Threads: under the channel's lock. See: tests/unit/pml/matching_test.cc.
+// indices.
 #pragma once
 
 #include "base/error.hpp"
@@ -23,7 +23,6 @@ class Posted {
   }
   void remove(T& receive) noexcept { table(receive.key).remove(receive); }
 
-  /// Removes the earliest receive for a message with this key.
   [[nodiscard]] T* take(const Key& key) noexcept {
     T* best = exact_.empty() ? nullptr : exact_.first(key);
     if (TERN_UNLIKELY(wild())) best = earlier_wild(best, key);
@@ -84,7 +83,6 @@ class Unexpected {
     (message.earlier == nullptr ? first_ : message.earlier->later) = message.later;
     (message.later == nullptr ? last_ : message.later->earlier) = message.earlier;
   }
-  /// Finds the earliest message for a receive with this key.
   [[nodiscard]] T* find(const Key& key) {
     if (exact_.empty()) return nullptr;
     const bool any_source = key.source == kAnySource, any_tag = key.tag == MPI_ANY_TAG;
@@ -104,7 +102,6 @@ class Unexpected {
     by_tag_.append({key.context, kAnySource, key.tag}, message);
     all_.append({key.context, kAnySource, MPI_ANY_TAG}, message);
   }
-  /// On std::bad_alloc, leaves no indices.
   void build_indices() {
     try {
       for (T* message = first_; message != nullptr; message = message->later) index(*message);

@@ -14,7 +14,7 @@ class ObjectPool {
  public:
   void set_threaded(bool threaded) noexcept { threaded_ = threaded; }
 
-  /// Null if all are in use; then call add().
+  /// acquire() returns null if all objects are in use.
   [[nodiscard]] T* acquire() noexcept {
     lock();
     T* object = nullptr;
@@ -28,7 +28,6 @@ class ObjectPool {
   T* add(std::unique_ptr<T> object) {
     return add(std::move(object), [](T&) {});
   }
-  /// An exception of `prepare` leaves the pool unchanged.
   template <class Prepare>
   T* add(std::unique_ptr<T> object, const Prepare& prepare) {
     const PoolLock held(*this);
@@ -44,7 +43,7 @@ class ObjectPool {
   }
   void release(T& object) noexcept {
     lock();
-    free_.push_back(&object);  // capacity reserved by add()
+    free_.push_back(&object);  // add() has reserved capacity
     unlock();
   }
   [[nodiscard]] size_t in_use() const noexcept { return all_.size() - free_.size(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: frames out.
+// Outbox: queues of outgoing frames.
 #include "pml/outbox.hpp"
 
 #include <cstring>
@@ -68,7 +68,7 @@ std::byte* Outbox::begin_frame(const SendRequest& request, size_t bytes,
                                btl::Header* header) noexcept {
   const Names names = names_for(request);
   bytes += (names.index == 0 ? sizeof(wire::LongContext) : 0) +
-           (names.is_signed ? sizeof(wire::Signature) : 0);
+           (names.is_signed ? sizeof(wire::TypeSignature) : 0);
   std::byte* const room = request.peer->endpoint->begin(bytes);
   return room == nullptr ? nullptr : write(names, request, bytes, room, header);
 }
@@ -104,7 +104,6 @@ bool Outbox::remove(SendRequest& request) noexcept {
   return false;
 }
 
-// The peer leaves the list in the next round.
 void Outbox::drop(PeerState& peer) noexcept {
   while (peer.first_control != nullptr)
     give_back(std::exchange(peer.first_control, peer.first_control->next));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outbox: outgoing frames. Each peer has a queue of control messages and a queue of sends without
 // room.
-// Ordering: sends of one peer leave in call order; control messages come first. Lifetime: P2p.
-// Threads: under the channel's lock.
+// Ordering: sends of one peer leave in call order, behind control messages.
 #pragma once
 
 #include <deque>
@@ -11,10 +10,9 @@
 
 namespace tern::pml {
 
-/// Implemented by Sending.
 class Emitter {
  public:
-  /// Returns false without room. On true, the request may be gone.
+  /// emit() returns false without room. On true, the request may be gone.
   virtual bool emit(SendRequest& request) noexcept = 0;
 
  protected:
@@ -24,10 +22,8 @@ class Emitter {
 class Outbox {
  public:
   explicit Outbox(core::Channel& channel);
-  /// Call before enqueue().
   void set_emitter(Emitter& emitter) noexcept { emitter_ = &emitter; }
 
-  /// Sends now, or first when there is room.
   void send_control(PeerState& peer, uint8_t kind, const void* payload, size_t bytes) noexcept;
   template <class T>
   void send_control(PeerState& peer, uint8_t kind, const T& payload) noexcept {
@@ -35,13 +31,13 @@ class Outbox {
     send_control(peer, kind, &payload, sizeof payload);
   }
 
-  /// Space for a message's first frame of `bytes`, behind the names for the peer; null without
-  /// room. The caller adds the kind to `header`.
+  /// begin_frame() returns space for a message's first frame of `bytes`, behind the prefixes. The
+  /// caller adds the kind to `header`.
   [[nodiscard]] std::byte* begin_frame(const SendRequest& request, size_t bytes,
                                        btl::Header* header) noexcept;
 
   /// Writes the names for a zero-copy frame. Returns the end, at most kMostNames bytes on.
-  static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::Signature);
+  static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::TypeSignature);
   [[nodiscard]] std::byte* write_names(const SendRequest& request, std::byte* room,
                                        btl::Header* header) const noexcept;
 
@@ -51,9 +47,8 @@ class Outbox {
   void drop(PeerState& peer) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return first_listed_ == nullptr; }
-  /// Returns the number of peers whose queues became empty.
+  /// progress() returns the number of peers whose queues became empty.
   int progress() noexcept;
-  /// Ignores peers that have left.
   void wait_until_empty() noexcept;
   [[nodiscard]] bool is_signing() const noexcept { return signs_; }
 
@@ -73,7 +68,7 @@ class Outbox {
   core::Channel& channel_;
   Emitter* emitter_ = nullptr;
   PeerState* first_listed_ = nullptr;
-  PeerState::Control* spare_ = nullptr;  // for use when memory is short
+  PeerState::Control* spare_ = nullptr;
   std::deque<PeerState::Control> controls_;
   bool signs_;
 };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pml: point-to-point messages.
-// Lifetime: api::Runtime, from transports to the last request. Threads: one Pml per channel. Calls
-// take the channel's lock; callers of *_locked hold the lock already.
+// Threads: one Pml per channel. Calls take the channel's lock; callers of *_locked, interrupt(),
+// add_up() and describe_open() hold the lock already, callers of add_context() may hold any lock.
 // Ordering: messages of the same communicator, plane, source and destination match in send order.
-// Completion: requests complete in progress, with an error class and a text. See: tests/unit/pml/,
-// pml/README.md.
+// Completion: requests complete in progress, with an error class and a text.
 #pragma once
 
 #include <climits>
@@ -21,10 +20,10 @@
 
 namespace tern::pml {
 
-/// Separate matching spaces of one communicator.
+/// A plane is a separate matching space of a communicator.
 enum class Plane : uint32_t { kUser = 0, kCollective = 1, kPartitioned = 2, kInternal = 3 };
 
-/// Tag of messages refusing a collective, counted by core::Channel.
+/// Messages that refuse a collective have this tag, counted by core::Channel.
 inline constexpr int kRefusalTag = INT_MIN;
 
 enum class Mode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
@@ -35,18 +34,17 @@ using Buffer = core::Data;
 /// Callers handle MPI_PROC_NULL.
 struct Envelope {
   core::Communicator* communicator = nullptr;
-  int rank = 0;  // or MPI_ANY_SOURCE
-  int tag = 0;   // or MPI_ANY_TAG
+  int rank = 0;
+  int tag = 0;
   Plane plane = Plane::kUser;
 };
 
-/// Counts since the job started, for tools.
 struct Statistics {
   uint64_t eager = 0, eager_bytes = 0;
   uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, including:
   uint64_t in_fragments = 0, by_both_ends = 0;  // and the rest, read by the receiver
   uint64_t received = 0;
-  uint64_t unexpected = 0;                           // arrived unexpected
+  uint64_t unexpected = 0;
   uint64_t kept = 0, kept_bytes = 0, most_kept = 0;  // in the queue now, and the maximum
   uint64_t posted = 0;
 };
@@ -60,7 +58,7 @@ struct EarlyMessage {
 class EarlyWatcher {
  public:
   virtual ~EarlyWatcher() = default;
-  /// Called with the lock held; must not call MPI.
+  /// The caller holds the lock; came_early() must not call MPI.
   virtual void came_early(const EarlyMessage& message) noexcept = 0;
 };
 
@@ -68,13 +66,13 @@ struct Message;
 using MemoryHandle = btl::MemoryHandle;
 using MappedPeerMemory = btl::MappedPeerMemory;
 
-/// An MPI_Message, taken from the unexpected queue.
+/// Matched is an MPI_Message.
 class Matched final : public core::Object {
  public:
   static constexpr core::Kind kKind = core::Kind::kMessage;
   Matched(const Envelope& envelope, Message& taken) noexcept
       : Object(kKind), from(envelope), message(taken) {}
-  const Envelope from;  // keeps the communicator alive
+  const Envelope from;
   Message& message;
 };
 
@@ -91,16 +89,15 @@ class Pml {
                                   core::Request** request) noexcept = 0;
   [[nodiscard]] virtual int irecv(const Buffer& buffer, const Envelope& from,
                                   core::Request** request) noexcept = 0;
-  /// For callers inside progress.
   [[nodiscard]] virtual int isend_locked(const Buffer& buffer, const Envelope& to,
                                          core::Request** request) noexcept = 0;
   [[nodiscard]] virtual int irecv_locked(const Buffer& buffer, const Envelope& from,
                                          core::Request** request) noexcept = 0;
-  /// Reports lost data: the matching receive and *request fail with class `error`.
+  /// isend_lost_locked() reports lost data: the matching receive and *request fail with class
+  /// `error`.
   [[nodiscard]] virtual int isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
                                               core::Request** request) noexcept = 0;
 
-  /// The arguments of a persistent request.
   struct Repeated {
     Buffer buffer;
     Envelope envelope;
@@ -116,12 +113,11 @@ class Pml {
   [[nodiscard]] virtual int recv_init(const Buffer& buffer, const Envelope& from,
                                       core::Request** request) noexcept = 0;
 
-  /// If *found, *outcome describes the message.
   [[nodiscard]] virtual int iprobe(const Envelope& from, bool* found,
                                    core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int probe(const Envelope& from, core::Outcome* outcome) noexcept = 0;
 
-  /// The message leaves the queue. *matched (null: none found) belongs to the caller until imrecv.
+  /// The caller owns *matched (null if no message matches) until imrecv.
   [[nodiscard]] virtual int improbe(const Envelope& from, Matched** matched,
                                     core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int mprobe(const Envelope& from, Matched** matched,
@@ -129,7 +125,8 @@ class Pml {
   [[nodiscard]] virtual int imrecv(const Buffer& buffer, Matched& matched,
                                    core::Request** request) noexcept = 0;
 
-  /// Names device memory for other ranks of this host. False if unshareable.
+  /// offer() names device memory for other ranks of this host, and returns false if the memory is
+  /// unshareable.
   [[nodiscard]] virtual bool offer(cuda::Device& /*device*/, const void* /*address*/,
                                    size_t /*bytes*/, MemoryHandle* /*handle*/) noexcept {
     return false;
@@ -140,27 +137,23 @@ class Pml {
                                     const cuda::Uuid& /*of*/) const noexcept {
     return false;
   }
-  /// Maps another rank's block for `device`; null on failure.
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& /*handle*/,
                                                               cuda::Device& /*device*/) noexcept {
     return nullptr;
   }
 
-  /// Ends all requests and probes on the communicator, present and future, with an error. Lock
-  /// held.
+  /// interrupt() ends all requests and probes on the communicator, present and future, with an
+  /// error.
   virtual void interrupt(core::Communicator& communicator) noexcept = 0;
 
-  /// Any lock may be held.
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;
 
-  /// Adds the counts of all communicators, or of one (queue lengths of the user's plane only). Lock
-  /// held.
+  /// add_up() covers all communicators, or one.
   virtual void add_up(const core::Communicator* of, Statistics* sums) const noexcept = 0;
-  /// Null removes the watcher. Any thread may call. The watcher must outlive the Pml.
+  /// The watcher must outlive the Pml.
   virtual void watch_early(EarlyWatcher* watcher) noexcept = 0;
 
-  /// Lock held.
   virtual void describe_open(WaitReport* report) const = 0;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PrefixWriter, PrefixReader: access to the prefix of a frame.
-// Payload is unaligned, and the sender may still be writing, so each value is copied once. The
-// caller checks lengths (well_formed in engine.cc).
+// PrefixWriter, PrefixReader: access to the prefix of a frame. Payload is unaligned, and the sender
+// may still be writing, so each value is copied once. The caller checks lengths.
 #pragma once
 
 #include <cstddef>

@@ -7,9 +7,7 @@
 //
 // Halves. A half is the state of one message at one end. Each call returns a Step, and Transfers
 // acts on the step. Transfers deletes halves only between calls. A half returns kAgain while
-// transport operations are outstanding; the destructor keeps memory until they end.
-//
-// Threads: under the channel's lock. See: pml/README.md, tests/unit/pml/protocol_table_test.cc.
+// transport operations are outstanding; the destructor keeps memory until the operations end.
 #pragma once
 
 #include <cstddef>
@@ -37,13 +35,13 @@ struct Protocol;
 struct RecvRequest;
 struct SendRequest;
 
-enum class Step : uint8_t {
+enum class HalfStep : uint8_t {
   kWait,   // wait for a frame of the other end
   kAgain,  // poll in the next round
-  kMoved,  // the same, with data moved
+  kMoved,  // as kAgain, with data moved
   kDone,
-  kFailed,  // see Half::failure
-  kOther,   // receiver: use another protocol
+  kFailed,
+  kOther,
 };
 
 struct ProtocolContext {
@@ -56,13 +54,13 @@ struct ProtocolContext {
   bool told_copy_failed = false;
 };
 
-/// The offer in an RTS; see wire::Rts.
+/// An Announcement is the offer in an RTS (wire::Rts).
 struct Announcement {
   uint64_t address = 0;
   uint32_t claims = 0;
   uint32_t staged = 0;
   const btl::MemoryHandle* handle = nullptr;
-  const wire::Pieces* pieces = nullptr;  // follow the handle; may be null
+  const wire::DevicePieces* pieces = nullptr;  // follow the handle; may be null
 };
 
 struct Announced {
@@ -74,27 +72,25 @@ class Half {
  public:
   virtual ~Half() = default;
   /// Called in each round of progress after kAgain or kMoved.
-  [[nodiscard]] virtual Step advance() noexcept { return Step::kWait; }
+  [[nodiscard]] virtual HalfStep advance() noexcept { return HalfStep::kWait; }
   Failure failure;
 };
 
 class SenderHalf : public Half {
  public:
   virtual void announce(Announcement* /*out*/) const noexcept {}
-  /// Whether a CTS matches the offer; not for `always` protocols.
   [[nodiscard]] virtual bool accepts(const wire::Go& /*go*/) const noexcept { return false; }
-  /// The key behind the CTS, before begin().
   virtual void learn_key(std::span<const std::byte> /*key*/) noexcept {}
   /// The receiver has chosen this protocol.
-  [[nodiscard]] virtual Step begin(const wire::Go& /*go*/) noexcept { return Step::kWait; }
+  [[nodiscard]] virtual HalfStep begin(const wire::Go& /*go*/) noexcept { return HalfStep::kWait; }
   /// Whether the receiver may still switch to an `always` protocol.
   [[nodiscard]] virtual bool may_be_replaced() const noexcept { return false; }
-  /// The receiver chooses another protocol.
   virtual void refused() noexcept {}
-  /// Keeps the refused half, whose destructor waits for a pack, possibly behind a user's stream.
+  /// The refused half is kept, because the destructor waits for a pack, possibly behind a user's
+  /// stream.
   void stand_for(std::unique_ptr<SenderHalf> refused) noexcept { refused_ = std::move(refused); }
   /// Returns kFailed if the received data is invalid.
-  [[nodiscard]] virtual Step acknowledged() noexcept { return Step::kDone; }
+  [[nodiscard]] virtual HalfStep acknowledged() noexcept { return HalfStep::kDone; }
 
  private:
   std::unique_ptr<SenderHalf> refused_;
@@ -102,16 +98,15 @@ class SenderHalf : public Half {
 
 class ReceiverHalf : public Half {
  public:
-  [[nodiscard]] virtual Step begin() noexcept = 0;
+  [[nodiscard]] virtual HalfStep begin() noexcept = 0;
   /// For wire::kData frames.
   [[nodiscard]] virtual bool takes_data() const noexcept { return false; }
-  [[nodiscard]] virtual Step take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
-    return Step::kWait;
+  [[nodiscard]] virtual HalfStep take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
+    return HalfStep::kWait;
   }
   /// All puts have landed. Called only if awaits_landing().
-  [[nodiscard]] virtual Step landed() noexcept { return Step::kWait; }
+  [[nodiscard]] virtual HalfStep landed() noexcept { return HalfStep::kWait; }
   [[nodiscard]] virtual bool awaits_landing() const noexcept { return false; }
-  /// Whether the sender may still cancel the data.
   [[nodiscard]] virtual bool depends_on_sender() const noexcept {
     return takes_data() || awaits_landing();
   }
@@ -120,20 +115,19 @@ class ReceiverHalf : public Half {
 /// If a function throws std::bad_alloc, the next row is tried.
 struct Protocol {
   const char* name;
-  wire::Way way;      // in a CTS; kNone: no CTS
-  bool always;        // needs no offer
-  bool acknowledged;  // the receiver's Done completes the send
+  wire::Way way;  // in a CTS
+  bool always;
+  bool acknowledged;
   bool (*viable_to_send)(const ProtocolContext& context, const SendRequest& request);
-  /// Returns null if not viable. Half::failure means unreadable data.
+  /// send() returns null if the protocol is not viable. Half::failure means unreadable data.
   std::unique_ptr<SenderHalf> (*send)(ProtocolContext& context, SendRequest& request);
   bool (*viable_to_receive)(const ProtocolContext& context, const RecvRequest& request,
                             const Announced& announced);
-  /// Null: not viable.
   std::unique_ptr<ReceiverHalf> (*receive)(ProtocolContext& context, RecvRequest& request,
                                            const Announced& announced);
 };
 
-/// In order of preference. The last is viable for every receiver.
+/// A table is in order of preference. The last protocol is viable for every receiver.
 using ProtocolTable = std::span<const Protocol* const>;
 [[nodiscard]] ProtocolTable protocols() noexcept;
 

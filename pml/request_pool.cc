@@ -10,7 +10,7 @@
 namespace tern::pml {
 namespace {
 
-/// By registers: vector loads would stall on the scalar stores to the fields.
+/// Vector loads would stall on the scalar stores to the fields, so registers copy the buffer.
 inline void take(Buffer& to, const Buffer& from) noexcept {
   void* address = from.address;
   MPI_Count count = from.count;
@@ -26,7 +26,7 @@ inline void take(Buffer& to, const Buffer& from) noexcept {
   to.kind = kind;
 }
 
-/// Needs the channel's lock: this may end the communicator.
+/// The caller holds the channel's lock, because the release may end the communicator.
 void release_kept(const Buffer& buffer, core::Communicator& communicator) noexcept {
   if (!buffer.type->predefined()) buffer.type->release();
   communicator.request_ended();
@@ -146,7 +146,6 @@ void RequestPool::begin(RecvRequest& request) noexcept {
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
 }
 
-// Keeps the buffer until the transport has ended.
 void RequestPool::finish_later(SendRequest& request, int error) noexcept {
   request.ending = true;
   request.awaits = SendRequest::Awaits::kNothing;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RequestPool: makes, starts, finishes and recycles the requests of one channel, including
-// references (type, communicator, itself).
-// Lifetime: P2p. Threads: under the channel's lock, except make and recycle (see ObjectPool).
+// references (type, communicator, the request).
+// Threads: any may make and recycle (see ObjectPool).
 #pragma once
 
 #include "pml/matching.hpp"
@@ -17,35 +17,30 @@ class RequestPool {
   RequestPool(const RequestPool&) = delete;
   RequestPool& operator=(const RequestPool&) = delete;
 
-  /// See Runtime::admit_threads.
   void admit_threads() noexcept {
     sends_.set_threaded(true);
     recvs_.set_threaded(true);
   }
 
-  /// Null with fail() text without memory.
   [[nodiscard]] SendRequest* make_send(const Buffer& buffer, const Envelope& to,
                                        Mode mode) noexcept;
   [[nodiscard]] RecvRequest* make_recv(const Buffer& buffer, const Envelope& from) noexcept;
-  /// Shared by all sends that finish inside their call; null under TERN_CHECK=leaks.
+  /// All sends that finish inside their call share this request; null under TERN_CHECK=leaks.
   [[nodiscard]] SendRequest* completed_send() const noexcept {
     return tracks_ ? nullptr : completed_;
   }
 
-  /// The operation holds a reference until finish().
   void begin(SendRequest& request, int lost) noexcept;
   void begin(RecvRequest& request) noexcept;
-  /// If `error` is MPI_SUCCESS, a receive keeps an earlier error (truncation). A send ends only
-  /// after all transport operations.
+  /// With MPI_SUCCESS, a receive keeps an earlier error (truncation). A send ends only after all
+  /// transport operations.
   void finish(SendRequest& request, int error) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
-  /// The send's transport operations have ended.
   void done(SendRequest& request) noexcept;
-  /// The only way to fail a started request. Transfers notifies the other end.
+  /// fail() is the only way to fail a started request. Transfers notifies the other end.
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   TERN_COLD void fail(RecvRequest& request, const Failure& failure) noexcept;
   TERN_COLD void fail(SendRequest& request, const Fate& fate) noexcept;
-  /// The data is still to come.
   void mark_large(RecvRequest& request) noexcept {
     request.large = true;
     ++receiving_;
@@ -57,7 +52,6 @@ class RequestPool {
 
   void describe_open(WaitReport* report) const;
   [[nodiscard]] uint64_t received() const noexcept { return received_; }
-  /// Counts a receive completed without a request.
   void count_received() noexcept { ++received_; }
   [[nodiscard]] const std::vector<std::unique_ptr<RecvRequest>>& receives() const noexcept {
     return recvs_.all();
@@ -85,9 +79,8 @@ class RequestPool {
   SendRequest* completed_ = nullptr;
 };
 
-/// Retains type and communicator: the user may free both.
+/// Type and communicator are retained, because the user may free both.
 void keep_for_restart(const Buffer& buffer, core::Communicator& communicator) noexcept;
-/// Clears the error of an earlier start.
 void forget_failure(core::Request& request) noexcept;
 
 [[nodiscard]] inline uint32_t context_of(const Envelope& from) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SendRequest, RecvRequest, Message: operations and messages under way.
 // Lifetime: pooled by a MessageEngine; the last release returns a request (core/request.hpp).
-// Threads: under the channel's lock, except done().
+// Threads: any may call done().
 #pragma once
 
 #include <cstring>
@@ -24,17 +24,15 @@ class MessageEngine;
 struct SendRequest;
 
 /// For TERN_CHECK=types.
-[[nodiscard]] wire::Signature signature_of(const Buffer& buffer) noexcept;
+[[nodiscard]] wire::TypeSignature signature_of(const Buffer& buffer) noexcept;
 
-/// Adds "from rank 1 of MPI_COMM_WORLD with tag 7".
+/// Example: "from rank 1 of MPI_COMM_WORLD with tag 7".
 void describe_source(const Envelope& from, WaitReport* report);
 
-/// Messages to a peer, for TERN_EXPLAIN.
 struct Traffic {
   uint64_t eager = 0, eager_bytes = 0;
   uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, including:
-  uint64_t piped = 0, shared = 0;  // in fragments, and copied by both ends; the rest is read by the
-                                   // receiver
+  uint64_t piped = 0, shared = 0;               // in fragments, and copied by both ends
   void count(size_t bytes) noexcept {
     ++eager;
     eager_bytes += bytes;
@@ -46,7 +44,6 @@ struct Traffic {
   }
 };
 
-/// One channel of a peer.
 struct alignas(64) PeerState {
   explicit PeerState(btl::Endpoint& by) noexcept : peer(&by.to.peer), endpoint(&by) {}
   core::Peer* peer;
@@ -63,9 +60,9 @@ struct alignas(64) PeerState {
   Control* last_control = nullptr;
   PeerState* next_listed = nullptr;
   bool listed = false;
-  // Eager limits in bytes; -1: RTS only.
-  int64_t now_limit = -1;     // complete on return
-  int64_t eager_limit = -1;   // filled by the pml
+  // Eager limits are in bytes; -1 means RTS only.
+  int64_t now_limit = -1;  // complete on return
+  int64_t eager_limit = -1;
   int64_t direct_limit = -1;  // by zero copy
   struct {
     int64_t now, eager, direct;
@@ -77,15 +74,14 @@ struct alignas(64) PeerState {
   }
   void set_limits(const Limits& limits) noexcept;
   size_t kept = 0;
-  bool slowed = false;          // the peer sends RTS only
-  uint32_t stages_refused = 0;  // consecutive blocks not mapped by the peer
+  bool slowed = false;
+  uint32_t stages_refused = 0;
   void count_stage(bool refused) noexcept { stages_refused = refused ? stages_refused + 1 : 0; }
   Traffic sent;
-  Fate fate;  // dead: the peer is unreachable
+  Fate fate;
 };
 
-/// The data behind an RTS for device memory, copied out once, because the sender may still be
-/// writing.
+/// NamedData is copied out once, because the sender may still be writing the data behind an RTS.
 class NamedData {
  public:
   NamedData(const std::byte* payload, size_t bytes) noexcept : payload_(payload), bytes_(bytes) {}
@@ -95,8 +91,8 @@ class NamedData {
     std::memcpy(&handle, payload_, sizeof handle);
     return handle;
   }
-  [[nodiscard]] std::optional<wire::Pieces> pieces() const noexcept {
-    wire::Pieces pieces;
+  [[nodiscard]] std::optional<wire::DevicePieces> pieces() const noexcept {
+    wire::DevicePieces pieces;
     if (bytes_ < sizeof(btl::MemoryHandle) + sizeof pieces) return std::nullopt;
     std::memcpy(&pieces, payload_ + sizeof(btl::MemoryHandle), sizeof pieces);
     return pieces;
@@ -107,20 +103,18 @@ class NamedData {
   size_t bytes_;
 };
 
-/// State of a large message under way.
 template <class HalfOfThisEnd, class Request>
 struct Transfer {
   size_t bytes = 0;
   size_t moved = 0;
-  uint64_t partner = 0;         // other end's request
-  uint64_t remote_address = 0;  // receiver: the sender's block
+  uint64_t partner = 0;
+  uint64_t remote_address = 0;
   const Protocol* protocol = nullptr;
   std::unique_ptr<HalfOfThisEnd> half;
-  bool polled = false;  // progress() calls the half
+  bool polled = false;
   Request *next_polled = nullptr, *previous_polled = nullptr;
 };
 
-/// Replaces any earlier text (truncation, types).
 void set_error_text(core::Request& request, const std::string& text) noexcept;
 [[nodiscard]] std::string truncation_text(const RecvRequest& request, size_t bytes, size_t room);
 
@@ -139,11 +133,10 @@ struct alignas(64) SendRequest final : core::Request {
   PeerState* peer = nullptr;
   SendRequest* next_waiting = nullptr;
   Transfer<SenderHalf, SendRequest> transfer;
-  btl::Operation operation;  // operations that read the buffer
+  btl::Operation operation;
   bool ending = false;
-  int lost = MPI_SUCCESS;  // error class: the data is unreadable
-  bool prepared = false;   // the half has made the offer
-  /// Other frames of the receiver are refused.
+  int lost = MPI_SUCCESS;  // error class of unreadable data
+  bool prepared = false;
   enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
@@ -167,7 +160,7 @@ struct alignas(64) RecvRequest final : core::Request {
   Hook<RecvRequest> hooks[1];
   PeerState* peer = nullptr;
   Transfer<ReceiverHalf, RecvRequest> transfer;
-  bool large = false;  // data still under way
+  bool large = false;
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
     set_active(!persistent);
@@ -181,18 +174,18 @@ struct alignas(64) Message {
   Message* later = nullptr;
   PeerState* from = nullptr;
   btl::Header header{};
-  uint64_t sender = 0;  // synchronous: the request to notify, else 0
+  uint64_t sender = 0;  // the request of a synchronous send, else 0
   wire::Rts rts{};
-  std::unique_ptr<wire::Signature> signature;
+  std::unique_ptr<wire::TypeSignature> signature;
   std::vector<std::byte> data;  // eager data; small vectors keep their capacity
 };
 
-/// Bytes that count against the unexpected limit. An RTS must always be accepted.
+/// An RTS counts 0 against the unexpected limit, because a receiver must always accept an RTS.
 [[nodiscard]] inline size_t kept_bytes(const Message& message) noexcept {
   return message.header.kind == wire::kRts ? 0 : message.data.size() + sizeof(Message);
 }
 
-/// With MPI_ANY_SOURCE, verifies the header's rank.
+/// With MPI_ANY_SOURCE, source_of() verifies the header's rank.
 [[nodiscard]] int source_of(const Envelope& from, const PeerState& peer,
                             const btl::Header& header) noexcept;
 

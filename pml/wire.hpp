@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire format of the pml: kinds of frames, and prefixes before the data.
-// Every change needs a new btl::kWireVersion. The receiver looks up and checks handles of requests.
+// The wire format of the pml: kinds of frames, and prefixes before the data. Every change needs a
+// new btl::kWireVersion. The receiver looks up and checks handles of requests.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 namespace tern::pml::wire {
 
 enum Kind : uint8_t {
-  kEager = 1,      // data
+  kEager = 1,
   kEagerSync = 2,  // SyncPrefix, data; answered with kDone after matching
-  kRts = 3,        // Rts
-  kGo = 4,         // Go (the CTS), with kPut also a memory key
-  kData = 5,       // DataPrefix, data
-  kDone = 6,       // Done: complete or failed
-  kContext = 7,    // ContextTold
-  kPace = 8,       // Pace: eager or RTS only
-  kLanded = 11,    // Landed: all puts have landed
-  kFailed = 10,    // Failed: the data will not come
-  kWithdraw = 9,   // Withdraw: cancels an unmatched message
+  kRts = 3,
+  kGo = 4,  // Go (the CTS), with kPut also a memory key
+  kData = 5,
+  kDone = 6,
+  kContext = 7,
+  kPace = 8,      // eager or RTS only
+  kLanded = 11,   // all puts have landed
+  kFailed = 10,   // the data will not come
+  kWithdraw = 9,  // cancels an unmatched message
 };
-/// Flag: a LongContext comes first, and the header has the plane only.
+/// With kLong, a LongContext comes first, and the header has the plane only.
 inline constexpr uint8_t kLong = 0x40;
-/// Flag: a Signature follows the LongContext.
+/// With kSigned, a Signature follows the LongContext.
 inline constexpr uint8_t kSigned = 0x20;
-/// Flag of kRts: a btl::MemoryHandle follows, then possibly Pieces.
+/// With kWithHandle, a btl::MemoryHandle follows, then possibly Pieces.
 inline constexpr uint8_t kWithHandle = 0x10;
 
 struct LongContext {
@@ -36,7 +36,7 @@ struct LongContext {
   uint64_t counter;
 };
 /// For TERN_CHECK=types.
-struct Signature {
+struct TypeSignature {
   uint64_t hash;
   uint64_t elements;
   uint64_t untyped;  // nonzero: MPI_PACKED, matches all
@@ -48,17 +48,17 @@ struct SyncPrefix {
 struct Rts {
   uint64_t bytes;
   uint64_t sender;   // 0: lost; `address` is the error class
-  uint64_t address;  // of the data or packed data, if one block
+  uint64_t address;  // address of the data or packed data, if one block
   uint32_t claims;   // the sender's SharedClaims; 0: none
-  uint32_t staged;   // nonzero: filled chunk by chunk
+  uint32_t staged;   // the block is filled chunk by chunk
 };
-/// The block is written in pieces. A piece is ready when the event has happened and the stamp
+/// A sender writes the block in pieces. A piece is ready when the event has happened and the stamp
 /// before the data is this message's; a dead device writes no stamp.
-struct Pieces {
+struct DevicePieces {
   static constexpr uint32_t kMost = 8;
-  static constexpr size_t kBegin = 256;  // of the data
-  uint64_t bytes;                        // size of all pieces but the last
-  uint32_t count;                        // 0: the data is complete
+  static constexpr size_t kBegin = 256;
+  uint64_t bytes;  // size of all pieces but the last
+  uint32_t count;  // 0: the data is complete
   uint32_t stamp;
   cuda::EventName events[kMost];
 };
@@ -83,7 +83,7 @@ struct ContextTold {
   LongContext id;
   uint64_t index;
 };
-/// Done::error of a cancelled message.
+/// A cancelled message has this Done::error.
 inline constexpr uint64_t kWithdrawn = UINT64_MAX;
 struct Withdraw {
   uint64_t sender;
@@ -96,10 +96,10 @@ struct Failed {
   uint64_t error;
 };
 struct Pace {
-  uint64_t eager;  // nonzero: eager allowed; zero: RTS only
+  uint64_t eager;
 };
 
-/// MPI_ERR_OTHER if invalid.
+/// An invalid class gives MPI_ERR_OTHER.
 inline int class_from(uint64_t told) noexcept {
   return told == MPI_SUCCESS || told >= MPI_ERR_LASTCODE ? MPI_ERR_OTHER : static_cast<int>(told);
 }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# A private Slurm in a folder: munged, slurmctld and a slurmd per node. Sourced by tests. By default all nodes are on this
-# machine and have its name; a script with nodes elsewhere sets slurm_controller and defines slurm_node_at and slurm_on.
-slurm_controller=127.0.0.1 # where the nodes find slurmctld
-slurm_cpus=2               # of each node
+# A private Slurm for a test: munged, slurmctld and a slurmd per node, with all files in one folder. Sourced by
+# tests/mpi/launch_slurm.sh, tests/mpi/launch_pmix.sh and tests/hosts/hosts.sh. By default all nodes are this machine.
+# For nodes in other namespaces a script sets slurm_controller and redefines slurm_node_at and slurm_on.
+slurm_controller=127.0.0.1 # the address of slurmctld, seen from the nodes
+slurm_cpus=2               # per node
 slurm_pids=()
 
-# slurm_missing: prints the reason against a Slurm on this machine; fails without a reason.
+# slurm_missing: prints the reason if no Slurm can start here; otherwise fails.
 slurm_missing() {
   local program conf
   for program in slurmctld slurmd srun salloc sbatch scancel munged; do
@@ -19,9 +20,9 @@ slurm_missing() {
   return 1
 }
 
-# slurm_node_at NUMBER NODE: the node's address in slurm.conf (numbers from 1 on).
+# slurm_node_at NUMBER NODE: the node's address in slurm.conf. Numbers begin at 1.
 slurm_node_at() { echo "NodeHostname=$(uname -n) NodeAddr=127.0.0.1 Port=$((slurm_port + $1))"; }
-# slurm_on NODE COMMAND...: exec of the command on the node.
+# slurm_on NODE COMMAND...: replaces the calling process with the command, on the node.
 slurm_on() { shift; exec "$@"; }
 
 slurm_write_conf() { # slurm_write_conf FOLDER NODE...
@@ -63,8 +64,8 @@ END
   echo "PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4"
 }
 
-# slurm_write_cgroup FOLDER: slurmd refuses to start in a container without cgroups. Slurm before 23.02 lacks "disabled" and
-# gets an empty folder instead, but ends steps late.
+# slurm_write_cgroup FOLDER: slurmd refuses to start in a container without cgroups. Slurm before 23.02 does not know
+# CgroupPlugin=disabled and gets an empty folder; its steps then end late.
 slurm_write_cgroup() {
   local version
   ! grep -qE ' - cgroup2? ' /proc/self/mountinfo || return 0
@@ -76,8 +77,8 @@ slurm_write_cgroup() {
   fi >"$1/cgroup.conf"
 }
 
-# slurm_start FOLDER NODE...: exports SLURM_CONF and waits until all nodes are idle. After 20 seconds, prints the ends of the
-# logs and fails.
+# slurm_start FOLDER NODE...: starts the daemons, exports SLURM_CONF, and waits 20 s for idle nodes. On a timeout prints the
+# ends of the logs and fails.
 slurm_start() {
   local folder=$1 node i
   shift
@@ -110,7 +111,7 @@ slurm_start() {
   return 1
 }
 
-# slurm_stop: ends the daemons, by SIGKILL after 5 seconds.
+# slurm_stop: ends the daemons. Kills a daemon after 5 seconds.
 slurm_stop() {
   local pid i
   for pid in "${slurm_pids[@]}"; do kill "$pid" 2>/dev/null; done

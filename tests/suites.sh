@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# The suites of ./quickstart check, and the totals. Sourced by quickstart. A suite is a function suite_NAME with a last line
-# "N passed, N failed, N skipped", and a name in a list below. The usual suites take 20 minutes on two cores from an empty
-# build; slow tests with little more coverage belong to --full.
+# The suites of ./quickstart check. Sourced by quickstart.
+# A suite is a function suite_NAME, listed below. The last line of a suite is "N passed, N failed, N skipped".
+# In a fresh clone the usual suites should take 20 minutes on two cores. Slow tests with few additional findings belong
+# to --full. unit and asan also run the fuzz targets on the corpus.
 usual_suites=(fresh lint conformance unit mpi gpu hosts cmake images differential asan network tsan torch-smoke)
 long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
 other_suites=(abi)
 full=
 
-# build_units DIR OPTION...: builds the unit tests selected by options of tests/unit/run, and the software driver.
+# build_units DIR OPTION...: builds the unit tests chosen by options of tests/unit/run, and the software driver.
 build_units() {
   local dir=$1 programs
   shift
@@ -16,6 +17,7 @@ build_units() {
   # shellcheck disable=SC2086  # several words
   make -C "$dir" -j "$jobs" BUILD="$programs" units-built
 }
+# unit_tests_in DIR OPTION...: builds and runs unit tests.
 unit_tests_in() {
   local dir=$1
   shift
@@ -23,24 +25,24 @@ unit_tests_in() {
   $(fixed_addresses) tests/unit/run --build "$dir" --jobs "$jobs" "$@"
 }
 
-# ThreadSanitizer of older compilers does not start under the address randomisation of newer kernels.
+# Disables address randomisation: ThreadSanitizer of older compilers fails with the randomisation of newer kernels.
 fixed_addresses() { setarch -R true 2>/dev/null && echo setarch -R || true; }
 
-# The suite asan runs the tests outside of `optimised`; with --full both suites run all tests.
+# Without --full, unit runs only the tests below, and asan the other tests. With --full both run all tests.
 suite_unit() {
   local options=("${optimised[@]}")
   [ -z "$full" ] || { export TEST_LONG=1; options=(); } # more ranks, counts, roots
   unit_tests_in "$build" "${options[@]}"
 }
-# Sanitizers multiply the time of single-threaded proofs and sweeps, and skip most collectives in streams.
+# Single-threaded proofs and sweeps, and collectives in streams. Slow with sanitizers, which skip most tests of streams.
 optimised=(coll/verify_test coll/engine_test coll/neighbors_test coll/lower_test coll/hosts_test coll/simulate_test
   coll/stream_test coll/kernel_run_test coll/lines_run_test base/params_test cuda/functions_test)
 proofs=(--without coll/verify_test --without coll/engine_test --without coll/neighbors_test)
 lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simulate_test)
-# Rooms without threads take half of ThreadSanitizer's build time.
+# Rooms without threads: half of the time of the TSan build.
 single_threaded=(--without unit/core/ --without unit/topo/ --without unit/tools/ --without unit/abi/ --without unit/api/)
 
-# With --full, suite_network also runs collectives, with another seed each time.
+# network sends messages over a bad network in one process. --full adds collectives and a random seed.
 suite_network() {
   local seed=1 what=pml/
   [ -z "$full" ] || seed=$RANDOM what=/
@@ -51,7 +53,7 @@ suite_network() {
 
 suite_asan() { sanitized asan; }
 suite_tsan() { sanitized tsan; }
-# options_of NAME: sets `options` for tests/unit/run.
+# options_of NAME: sets `options` to the suite's options of tests/unit/run.
 options_of() {
   options=("${proofs[@]}" "${lowered[@]}")
   case $1$full in
@@ -67,25 +69,25 @@ sanitized() {
   configure_sanitized "$top/_build-$1" "${sanitizers[$1]}"
   unit_tests_in "$top/_build-$1" "${options[@]}"
 }
+# Flags for short compilations: line numbers only, -O0. TSan compiles fastest with -Og.
 configure_sanitized() {
-  # A null access faults without a sanitizer, and its checks take a quarter of the compile time. With ThreadSanitizer, -Og
-  # compiles faster than -O0 and -O1.
-  local flags='-O0 -g1 -fno-sanitize=null'
+  local flags='-O0 -g1 -fno-sanitize=null'  # null pointers crash anyway; checks take 1/4 of compilation
   [ "$2" != thread ] || flags='-Og -g1'
   configure_in "$1" --with-cuda=no --enable-sanitizers="$2" CFLAGS="$flags" CXXFLAGS="$flags"
 }
 suite_clang() {
   local dir=$top/_build-clang
   CC=clang CXX=clang++ configure_in "$dir" --with-cuda=no --enable-werror --disable-unity
-  # clang also compiles the driver's tests, because another compiler has other warnings.
+  # Also the driver's tests, for clang's warnings.
   step "build _build-clang" "the compiler's message is in the log" make -C "$dir" -j "$jobs" tests-built
   unit_tests_in "$dir"
 }
+# The suite images compiles kernels for real devices. Only images needs nvcc.
 suite_images() { tests/images/run --build "$top/_build-images" $full; }
 suite_differential() {
   tests/differential/run --prefix "$prefix" --build "$build/differential" --peers "$build/peers" --jobs "$jobs" $full
 }
-# suite_conformance compares README's figures with the last recorded runs; the runs need sources outside of the repository.
+# Compares README's figures with the last recorded runs. The runs need other projects' sources (tests/conformance).
 suite_conformance() { tests/conformance/run figures --check --prefix "$prefix"; }
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
 suite_hosts() {
@@ -95,20 +97,21 @@ suite_hosts() {
 build_driver() {
   step "build the software driver" "the compiler's message is in the log" make -C "$build" -j "$jobs" driver-built
 }
+# tests/gpu runs on the software driver, and with a GPU also on the real driver.
 suite_gpu() {
   build_driver
   tests/gpu/run --prefix "$prefix" --tree "$build" $full
 }
 suite_abi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full mpi/abi; }
-# Without --full, each program runs at 2 ranks.
+# Tests of several processes in the build trees of the sanitized unit tests: 2 ranks, or with --full all.
 suite_mpi-asan() {
   local some=(--ranks 2)
   [ -z "$full" ] || some=()
   sanitized_mpi asan address,undefined "${some[@]}"
 }
 suite_mpi-tsan() { sanitized_mpi tsan thread mpi/threads mpi/grequest mpi/partitioned mpi/tool_events mpi/interrupt mpi/continuations; }
-# The software driver is sanitized, too. Without --full, each program of tests/gpu runs at 2 ranks, on one GPU and on four linked
-# GPUs.
+# The programs of tests/gpu on the software driver, both sanitized: 2 ranks on one GPU and on four GPUs with peer access, or
+# with --full all numbers of ranks on all machines.
 suite_gpu-asan() { sanitized_gpu asan address,undefined; }
 suite_gpu-tsan() { sanitized_gpu tsan thread; }
 sanitized_gpu() {
@@ -119,7 +122,7 @@ sanitized_gpu() {
   $(fixed_addresses) tests/gpu/run soft mpi/ --prefix "$dir/stage$prefix" --tree "$dir" --sanitizers "$2" \
     --timeout-scale 5 $full "${some[@]}"
 }
-# asan and tsan skip collectives in streams, which take minutes in a sanitized build.
+# Tests of collectives in streams, with ranks as threads. asan and tsan skip these tests, which take some minutes.
 suite_streams-asan() { sanitized_streams asan address,undefined; }
 suite_streams-tsan() { sanitized_streams tsan thread; }
 sanitized_streams() {
@@ -131,7 +134,7 @@ sanitized_streams() {
 install_sanitized() {
   configure_sanitized "$1" "$2"
   step "build ${1##*/}" "the compiler's message is in the log" make -C "$1" -j "$jobs"
-  step "install ${1##*/}" "is ${1##*/} writable?" make -C "$1" install DESTDIR="$1/stage"
+  step "install ${1##*/}" "${1##*/} must be writable" make -C "$1" install DESTDIR="$1/stage"
 }
 sanitized_mpi() {
   local dir=$top/_build-$1 list=$2
@@ -141,7 +144,7 @@ sanitized_mpi() {
     --timeout-scale 5 $full "$@"
 }
 suite_lint() { tests/lint/run --prefix "$prefix" $full; }
-# Only clang has libFuzzer.
+# libFuzzer needs clang. -g1: line numbers of findings.
 suite_fuzz() {
   local dir=$top/_build-fuzz
   CC=clang CXX=clang++ configure_in "$dir" --enable-sanitizers=fuzzer-no-link,address,undefined \
@@ -151,23 +154,24 @@ suite_fuzz() {
 }
 suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
 suite_fresh() { tests/fresh/run --prefix "$prefix" --build "$build" $full; }
+# tests/torch is skipped without PyTorch; only tests/torch/setup installs PyTorch.
 suite_torch-smoke() { tests/torch/run --prefix "$prefix" --build "$build/torch" --smoke; }
 suite_torch() { tests/torch/run --prefix "$prefix" --build "$build/torch" $full; }
 suite_tidy() { tests/tidy/run --build "$build"; }
 suite_dist() { tests/dist/run --build "$build"; }
 
-# Sets cpu: CPU seconds of the shell's ended children.
-look_at_cpu() { # not in a subshell, which has its own children
+# Sets cpu: CPU seconds of the shell's terminated children.
+look_at_cpu() { # not in a subshell: its times differ
   times >"$logs/times"
   cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", 60 * ($1 + $3) + $2 + $4 }' "$logs/times")
 }
 
-# These suites leave a core idle at times (downloads, sleeping ranks). Compilers for later suites run meanwhile, at low priority.
+# Suites with an idle core at times (downloads, sleeping ranks). Beside them, compilers for later suites run at lowest priority.
 waiting_suites=' fresh mpi '
 ahead=
 begin_ahead() {
   local wanted=" ${suites[*]} " name options
-  set -m # a process group of its own
+  set -m # a separate process group
   (
     trap - EXIT ERR
     renice -n 19 "$BASHPID"
@@ -183,28 +187,28 @@ begin_ahead() {
   ahead=$!
   set +m
 }
-# A killed compiler leaves no output, so make continues.
+# Ends the compilers. make later continues from the finished files.
 end_ahead() {
   [ -n "$ahead" ] || return 0
   end_group "$ahead"
   ahead=
 }
 
-# perform NAME: runs a suite. check-NAME.end describes an early end.
+# perform NAME: runs the suite. After an unexpected end, check-NAME.end has the reason.
 perform() {
   local end=$logs/check-$1.end
   (set -e; ahead=; beside=; trap 'last_words $? 2>"$end"' EXIT; "suite_$1") 2>&1
 }
 without_totals() { sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d"; }
 
-# run_suite NAME: shows the suite's lines and adds the totals.
+# run_suite NAME: runs the suite, shows the lines, and adds up the totals.
 run_suite() {
   local name=$1 start=$SECONDS cpu before log=$logs/check-$1.log status
   say "== $name"
   look_at_cpu
   before=$cpu
   [[ $waiting_suites != *" $name "* ]] || begin_ahead
-  set +e  # not "||": inside of one, a suite's commands might fail unseen
+  set +e  # "||" would disable set -e within the suite
   perform "$name" | tee "$log" | without_totals
   status=$?
   set -e
@@ -213,13 +217,13 @@ run_suite() {
   conclude "$name" "$status" "$((SECONDS - start)) s, CPU $((cpu - before)) s"
 }
 
-# conclude NAME STATUS TIME: adds the totals in the log. A suite without totals counts as a failure.
+# conclude NAME STATUS TIME: adds the totals of the suite's log. A suite without totals counts as one failure.
 conclude() {
   local name=$1 status=$2 took=$3 log=$logs/check-$1.log counts unlisted
   counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1 || true)
   unlisted=$(tests/listed "$name" "$log" || true)
   if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts == *" 0 failed"* ]]; }; then
-    say "FAIL $name: ended with status $status and no totals of its own"
+    say "FAIL $name: ended with status $status and without totals"
     cat "$logs/check-$name.end" 2>/dev/null || true
     counts='0 passed, 1 failed, 0 skipped'
   fi
@@ -232,14 +236,14 @@ conclude() {
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
 
-# The suite hosts leaves both cores idle for most of the time. The suite runs beside suites without its test programs and
-# without measurements, and its lines come after the lines of these suites.
+# The suite hosts leaves both cores idle most of the time. The suites beside hosts use other test programs and measure no
+# times. The lines of hosts follow theirs.
 beside_hosts=' cmake images differential '
 beside=
 begin_beside() {
   say "== hosts: beside$beside_hosts"
   beside_since=$SECONDS
-  set -m # a process group of its own
+  set -m # a separate process group
   (trap - EXIT; perform hosts) >"$logs/check-hosts.log" </dev/null &
   beside=$!
   set +m
@@ -250,9 +254,9 @@ end_beside() {
   wait "$beside" || status=$?
   beside=
   without_totals <"$logs/check-hosts.log"
-  conclude hosts "$status" "$((SECONDS - beside_since)) s; its CPU is in those beside it"
+  conclude hosts "$status" "$((SECONDS - beside_since)) s; the suites beside it show its CPU"
 }
-# end_group LEADER: kills the process group and waits. If process 1 reaps no orphans, zombies stay.
+# end_group PID: ends the process group and waits up to 5 s. If process 1 reaps no orphans, zombies remain.
 end_group() {
   local i
   kill -- "-$1" 2>/dev/null || true
@@ -260,14 +264,14 @@ end_group() {
   for ((i = 0; i < 50; i++)); do kill -0 -- "-$1" 2>/dev/null || break; sleep 0.1; done
 }
 
-# Installs MPICH and Open MPI from PyPI: prterun, and the peers of the differential tests. Tests without peers are skipped.
+# MPICH and Open MPI from PyPI, for prterun and the differential tests. Offline these tests are skipped.
 prte=
 peers() {
   case " ${suites[*]} " in *" mpi "* | *" hosts "* | *" differential "* | *" torch"*) ;; *) return 0 ;; esac
   say "peers: MPICH and Open MPI, from PyPI"
   tests/bench/setup-peers "$build/peers" >"$logs/peers.log" 2>&1 || { sed 's/^/    /' "$logs/peers.log"; return 0; }
   prte=${TERN_PRTE:-$build/peers/openmpi}
-  unset TERN_PRTE # ranks would report an unknown parameter
+  unset TERN_PRTE # not a parameter of the library: ranks would complain
   mkdir -p "$build/peers/bin"
   printf '#!/bin/sh\nexec "%s/bin/prterun" "$@"\n' "$prte" >"$build/peers/bin/prterun"
   chmod +x "$build/peers/bin/prterun"
@@ -281,7 +285,7 @@ check() {
       *" $word "*) suites+=("$word"); continue ;;
     esac
     [ "$word" = --full ] ||
-      fail "check: \"$word\" is no suite; did you mean \"$(nearest "$word" --full "${usual_suites[@]}" "${long_suites[@]}" abi)\"?"
+      fail "check: \"$word\" is not a suite; did you mean \"$(nearest "$word" --full "${usual_suites[@]}" "${long_suites[@]}" abi)\"?"
     full=--full
   done
   if [ ${#suites[@]} = 0 ]; then

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# For shell tests: check, skip, totals, and comparisons of output. Each check prints a PASS or FAIL line.
+# For tests written as shell scripts: check, skip, totals, and conditions on a command's output. Each check prints a line
+# PASS or FAIL.
 verdicts_passed=0 verdicts_failed=0 verdicts_skipped=0
-log=$(mktemp)          # the last nonempty output of a check
+log=$(mktemp)          # the output of the last check with any output
 trap 'rm -f "$log"' EXIT
 
-# check WHAT COMMAND...: passes if the command exits 0.
+# check WHAT COMMAND...: passes if the command exits with 0. On failure, prints the end of the output.
 check() {
   local what=$1 output
   shift
@@ -26,8 +27,8 @@ skip() {
   printf 'SKIP %s: %s\n' "$1" "$2"
 }
 
-# The commands below are for check, and print the exit code and the output.
-# says PATTERN COMMAND...: exit 0, and the pattern is in the standard output.
+# Conditions for check. Each prints the command's exit code or output.
+# says PATTERN COMMAND...: exit code 0, and standard output matches the pattern.
 says() {
   local pattern=$1 got
   shift
@@ -36,16 +37,16 @@ says() {
   grep -q -e "$pattern" <<<"$got"
 }
 
-# prints EXPECTED COMMAND...: exit 0, and exactly the expected lines, in any order.
+# prints EXPECTED COMMAND...: exit code 0, and exactly these lines in any order.
 prints() {
   local expected=$1 got
   shift
   got=$("$@" && echo .) || { printf 'exit %s: %s\n' "$?" "$got"; return 1; }
-  # Empty lines at the end count.
+  # The "." keeps trailing empty lines.
   diff <(printf '%s' "${expected:+$expected$'\n'}" | sort) <(printf '%s' "${got%.}" | sort)
 }
 
-# fails CODE PATTERN COMMAND...: exit CODE, and the pattern is in the standard error.
+# fails CODE PATTERN COMMAND...: this exit code, and standard error matches the pattern.
 fails() {
   local code=$1 pattern=$2 got=0 errors
   shift 2

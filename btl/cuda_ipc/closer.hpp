@@ -3,8 +3,8 @@
 // Why: unmapping waits for all work on the device, and a stream of the program may wait for this
 // rank's next call, so a progress thread must not unmap. The driver cannot tell whether
 // non-blocking streams have work.
-// Lifetime: the transport's; the thread starts with the first withdrawn import, and end() waits for
-// the last. Threads: a single owner; the thread touches only the driver and the queue.
+// The thread starts with the first withdrawn import. Threads: a single owner; the thread touches
+// only the driver and the queue.
 #pragma once
 
 #include <atomic>
@@ -32,11 +32,9 @@ class Closer {
   Closer(const Closer&) = delete;
   Closer& operator=(const Closer&) = delete;
   ~Closer() { end(); }
-  /// Unmaps all imports in the queue and ends the thread.
   void end() noexcept;
-  /// Queues an import. Without a thread, unmaps before returning. Throws std::bad_alloc.
+  /// close() unmaps before returning if the thread cannot start. Throws std::bad_alloc.
   void close(std::shared_ptr<Going> one);
-  /// Waits for the queue, at most `most`.
   void wait(std::chrono::microseconds most) noexcept;
 
  private:
@@ -45,7 +43,7 @@ class Closer {
 
   std::mutex mutex_;
   std::condition_variable given_, done_;
-  std::deque<std::shared_ptr<Going>> queue_;  // the first is in progress
+  std::deque<std::shared_ptr<Going>> queue_;
   bool ends_ = false;
   std::thread thread_;
 };

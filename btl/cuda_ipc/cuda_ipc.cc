@@ -12,7 +12,6 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-/// Longest wait for a place, or for room, for other memory.
 constexpr std::chrono::milliseconds kLongestWait{50};
 
 }  // namespace
@@ -28,7 +27,6 @@ class CudaIpc::Use final : public MappedPeerMemory {
     ++import.uses;
     import.last = turn;
   }
-  /// Computes the address of the handle's block, after all add().
   void place(const MemoryHandle& handle) noexcept {
     address = reinterpret_cast<std::byte*>(imports_.front()->here + (handle.address - handle.base));
   }
@@ -47,7 +45,7 @@ CudaIpc::~CudaIpc() {
 }
 
 std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda::Device& device) {
-  if (handle.form == MemoryHandle::Form::kNone || !is_sound(handle)) {
+  if (handle.form == MemoryHandle::HandleForm::kNone || !is_sound(handle)) {
     failure_ = {"the owner could not share the memory"};
     return nullptr;
   }
@@ -62,8 +60,8 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
   // The trial comes first, because some drivers cannot open the trial's block beside other memory
   // of its 2 MiB.
   if (!(handle.device == device.uuid) && !gives_right_data(handle, device)) return nullptr;
-  auto mapped = handle.form == MemoryHandle::Form::kLegacy ? map_legacy(handle, device)
-                                                           : map_listed(handle, device);
+  auto mapped = handle.form == MemoryHandle::HandleForm::kLegacy ? map_legacy(handle, device)
+                                                                 : map_listed(handle, device);
   if (mapped == nullptr && (failure_.unreachable || is_refused_among_spaces(handle)))
     refused_.push_back({handle.process, handle.form, handle.device, &device});
   if (descriptors_.missed()) descriptors_.ask(handle, &failure_.why);
@@ -72,7 +70,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
 
 // A single attempt shows whether the driver accepts legacy handles across PID namespaces.
 bool CudaIpc::is_refused_among_spaces(const MemoryHandle& handle) const noexcept {
-  return handle.form == MemoryHandle::Form::kLegacy && !owner_of(handle).has_number;
+  return handle.form == MemoryHandle::HandleForm::kLegacy && !owner_of(handle).has_number;
 }
 
 bool CudaIpc::refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept {
@@ -95,7 +93,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
     const cuda::Current current(device);
     Import import;
     bool open = open_legacy(handle, device, &import, &failure_);
-    if (!open && (!leaving_.empty() || !closing_.empty())) {  // perhaps still mapped
+    if (!open && (!leaving_.empty() || !closing_.empty())) {
       drop_leaving(When::kNow);
       closer_.wait(kLongestWait);
       failure_ = {};
@@ -114,8 +112,8 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
   return use;
 }
 
-// A link without a verdict is used: a refusal decides a whole communicator's algorithms, and must
-// not depend on the speed of a copy.
+// A link without a verdict is used, because a refusal decides a whole communicator's algorithms,
+// and must not depend on the speed of a copy.
 bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device) {
   auto link = std::find_if(links_.begin(), links_.end(), [&](const DeviceLink& one) {
     return one.by == &device && one.to == handle.device;
@@ -132,7 +130,6 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
   return false;
 }
 
-// A trial needs a listed block of the owner, and a quiet device.
 void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, DeviceLink* link) {
   constexpr int kMostTries = 256;
   if (link->tries >= kMostTries) return;
@@ -143,7 +140,7 @@ void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Devi
   const Row row = peer->second.ledger->trial_of(handle.device);
   if (row.stamp == 0 || row.bytes < kTrialBytes || !device.is_quiet()) return;
   MemoryHandle block = handle;
-  block.form = MemoryHandle::Form::kLegacy;
+  block.form = MemoryHandle::HandleForm::kLegacy;
   block.buffer_id = row.buffer_id;
   block.base = block.address = row.base;
   block.bytes = row.bytes;
@@ -161,7 +158,7 @@ void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Devi
   link->trial = std::move(trial);
 }
 
-// Reads the verdict after the copy. The closer unmaps, because a stream may wait for this message.
+// The closer unmaps the trial's block, because a stream may wait for this message.
 void CudaIpc::end_trial(DeviceLink* link) {
   if (link->trial == nullptr || !link->trial->ends_soon()) return;
   const auto trial = std::move(link->trial);
@@ -170,8 +167,8 @@ void CudaIpc::end_trial(DeviceLink* link) {
   let_go(link->block);
 }
 
-// Returns the stamp by which the owner's ledger shows when legacy memory is freed; 0 if the ledger
-// is not readable (yet).
+// The stamp shows in the owner's ledger when legacy memory is freed. The stamp is 0 while the
+// ledger is unreadable.
 uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
   constexpr int kMostTries = 64;
   if (handle.listed.row == 0) return 0;
@@ -193,7 +190,7 @@ uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_listed(const MemoryHandle& handle,
                                                       cuda::Device& device) {
   LedgerPeer* const peer = peer_of(handle);
-  if (peer == nullptr && handle.form == MemoryHandle::Form::kFabric)
+  if (peer == nullptr && handle.form == MemoryHandle::HandleForm::kFabric)
     return map_fabric(handle, device);
   if (peer == nullptr || !read_chain(*peer->ledger, handle, &pieces_, &failure_.why))
     return nullptr;
@@ -209,7 +206,6 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_listed(const MemoryHandle& handle
   return nullptr;
 }
 
-// Without a ledger, the fabric handle of a single mapping suffices.
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_fabric(const MemoryHandle& handle,
                                                       cuda::Device& device) {
   Row row{};
@@ -222,7 +218,6 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_fabric(const MemoryHandle& handle
   return map_mappings(peers_[handle.process], handle, device);
 }
 
-// Keeps mapped pieces of the block and maps the others.
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(LedgerPeer& peer,
                                                         const MemoryHandle& handle,
                                                         cuda::Device& device) {
@@ -230,7 +225,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(LedgerPeer& peer,
   retire_replaced(handle, device);
   Window* const window = window_of(handle, device);
   if (window == nullptr) return nullptr;
-  ++window->imports;  // keeps the window during eviction
+  ++window->imports;
   std::vector<const ChainPiece*> missing;
   for (const ChainPiece& piece : pieces_) {
     const auto known = imports_.find(Key{&device, handle.process, piece.row.base});
@@ -276,7 +271,6 @@ bool CudaIpc::map_missing(LedgerPeer& peer, Window& window,
   return there;
 }
 
-// Makes one call per contiguous range.
 bool CudaIpc::allow_all(const Window& window, const std::vector<Imports::iterator>& fresh) {
   for (size_t first = 0, next = 0; first < fresh.size(); first = next) {
     const CUdeviceptr begin = fresh[first]->second.here;
@@ -323,7 +317,7 @@ void CudaIpc::leave(Window* window) noexcept {
   windows_.remove_if([&](const Window& one) { return &one == window; });
 }
 
-// Runs before the choice of a window, because retiring may close the window.
+// The caller retires imports before choosing a window, because retiring may close the window.
 void CudaIpc::retire_replaced(const MemoryHandle& handle, cuda::Device& device) {
   for (const ChainPiece& piece : pieces_) {
     const Key key{&device, handle.process, piece.row.base};
@@ -364,8 +358,8 @@ CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
   return next;
 }
 
-// Unmapping is fast on an idle device. On a busy device only the first import is waited for; an
-// import in a window keeps the place. Without memory nothing changes.
+// On a busy device the caller waits for the first import only; an import in a window keeps the
+// place. If memory runs out, nothing changes.
 void CudaIpc::let_go(const Import& import) {
   drop_closed();
   Closing going{std::make_shared<Closer::Going>(import)};
@@ -406,8 +400,8 @@ void CudaIpc::drop_leaving(When when) {
   drop_closed();
 }
 
-// Drops stale imports and pools, and mappings withdrawn by their owners, because mappings keep
-// freed memory. Checks `imports` mappings per call.
+// Mappings keep freed memory, so mappings withdrawn by their owners are dropped. Each call checks
+// `imports` mappings.
 void CudaIpc::drop_unused(int imports) {
   drop_leaving(When::kQuiet);
   if (!pools_.empty())

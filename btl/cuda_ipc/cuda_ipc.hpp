@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CudaIpc: maps device memory of other processes of this machine.
-// Cache: mappings are kept, up to a number of bytes, and reused while the allocation's buffer id is
-// the same; freed and reallocated memory is mapped anew. Unmapping waits for all device work. So
-// mappings in use stay, and others are unmapped only for room, for other memory at the same
-// address, or when the owner withdraws the memory.
-// Threads: under the channel's lock. See: btl/device.hpp, btl/cuda_ipc/README.md,
-// tests/gpu/mpi/expandable_segment.cc, memory_reused_at_address.cc.
+// Cache: a mapping is reused while the allocation's buffer id is the same, up to a number of bytes.
+// Unmapping waits for all device work. So CudaIpc unmaps only unused mappings: for room, for other
+// memory at the same address, or after the owner has withdrawn the memory.
 #pragma once
 
 #include <list>
@@ -27,26 +24,24 @@ class CudaIpc final : public DeviceTransport {
       : most_bytes_(most_bytes), descriptors_(ways) {}
   ~CudaIpc() override;
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override;
-  /// Unmaps memory withdrawn by owners.
   void look_after() noexcept override;
-  /// Returns an empty string if the next handle for the same memory will work.
+  /// why_not() returns an empty string if the next handle for the same memory will work.
   [[nodiscard]] std::string why_not() const override { return failure_.why; }
   [[nodiscard]] bool found_wrong_data() const noexcept override { return failure_.wrong_data; }
 
  private:
   class Use;
-  /// Device, owner's process_id(), owner's address.
+  /// device, owner's process_id(), owner's address
   using Key = std::tuple<const cuda::Device*, uint64_t, uint64_t>;
   using Imports = std::map<Key, Import>;
   using Closing = std::list<std::shared_ptr<Closer::Going>>;
-  /// A peer's device that this device cannot map, found by trial.
+  /// A trial found that this device cannot map the peer's device.
   struct Refused {
     uint64_t process;
-    MemoryHandle::Form form;
+    MemoryHandle::HandleForm form;
     cuda::Uuid device;
     const cuda::Device* by;
   };
-  /// The link from device `by` to memory of device `to`.
   struct DeviceLink {
     const cuda::Device* by;
     cuda::Uuid to;
@@ -58,8 +53,8 @@ class CudaIpc final : public DeviceTransport {
   };
   struct LedgerPeer {
     std::unique_ptr<PeerLedger> ledger;
-    bool fabric = true;  // fabric handles may work
-    int tries = 0;       // to get the ledger for legacy handles, which work without
+    bool fabric = true;
+    int tries = 0;
   };
 
   [[nodiscard]] bool is_refused_among_spaces(const MemoryHandle& handle) const noexcept;
@@ -82,7 +77,6 @@ class CudaIpc final : public DeviceTransport {
   void retire_replaced(const MemoryHandle& handle, cuda::Device& device);
   void retire_overlapping(const Key& key, uint64_t bytes);
   Imports::iterator retire(Imports::iterator at);
-  /// Hands the import to the closer; the caller forgets the import.
   void let_go(const Import& import);
   void drop_closed() noexcept;
   enum class When : uint8_t { kQuiet, kNow };
@@ -94,7 +88,7 @@ class CudaIpc final : public DeviceTransport {
   size_t bytes_ = 0;
   uint64_t turn_ = 0;
   Imports imports_;
-  std::list<Imports::node_type> leaving_;  // stale, but in use or not yet unmappable
+  std::list<Imports::node_type> leaving_;  // stale imports, in use or not yet unmappable
   Closing closing_;
   Closer closer_;
   std::list<Window> windows_;

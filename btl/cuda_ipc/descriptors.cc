@@ -16,7 +16,7 @@ namespace tern::btl::cuda_ipc {
 namespace {
 
 constexpr int64_t kKept = 60'000'000'000;  // ns; unused descriptors are then closed
-constexpr int kPatience = 16;              // unanswered requests before an error
+constexpr int kTimeout = 16;               // unanswered requests before an error
 
 Fd take_by_pidfd(int pid, int descriptor) noexcept {
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -77,7 +77,7 @@ void Descriptors::ask(const MemoryHandle& handle, std::string* why_not) {
         "the system forbids taking descriptors (pidfd_getfd), and process %d cannot be "
         "asked for them over a socket: %s",
         handle.pid, std::strerror(error));
-  else if (++unanswered_ > kPatience)
+  else if (++unanswered_ > kTimeout)
     *why_not = strf("process %d was asked for its descriptors over a socket, and has not answered",
                     handle.pid);
   else
@@ -91,7 +91,7 @@ void Descriptors::forget_withdrawn(const IsThere& is_there) {
   });
 }
 
-// Row numbers are trusted: any sender of letters can also write the ledger.
+// Row numbers in letters are trusted: any sender of letters can also write the ledger.
 void Descriptors::open_letters() {
   if (!socket_.has_value() || !socket_->valid()) return;
   Parcel parcel;

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors: descriptors of other processes of this host, taken with pidfd_getfd or sent by the
 // owner on request (letters.hpp).
-// Why requests are asynchronous: the owner answers at the next call with device memory, and may
-// wait for this process before. So the current message goes through the host, unlike the next from
-// the same memory.
-// Lifetime: unused descriptors are closed after some time. Threads: under the channel's lock. See:
-// btl/cuda_ipc/README.md.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +30,7 @@ struct Owner {
 };
 [[nodiscard]] Owner owner_of(const MemoryHandle& handle) noexcept;
 
-/// A peer's descriptor and the row (row and stamp 0: the ledger's own descriptor).
+/// Row and stamp 0 mean the ledger's own descriptor.
 struct Wanted {
   Owner owner;
   int32_t descriptor;
@@ -47,15 +42,13 @@ struct Wanted {
 class Descriptors {
  public:
   explicit Descriptors(DescriptorWays ways) noexcept : ways_(ways) {}
-  /// Returns an invalid descriptor and a reason if not available, or not yet.
+  /// take() returns an invalid descriptor and a reason on failure.
   [[nodiscard]] Fd take(const Wanted& wanted, std::string* why_not);
-  /// Whether the owner can send a missing descriptor; reset by ask().
+  /// missed() is true if the owner can send a missing descriptor. ask() resets it.
   [[nodiscard]] bool missed() const noexcept { return missed_; }
-  /// Requests a handle's descriptors from the owner. Clears *why_not if an answer will come.
+  /// ask() clears *why_not if an answer will come.
   void ask(const MemoryHandle& handle, std::string* why_not);
-  /// Receives letters, and closes unused descriptors.
   void open_letters();
-  /// Closes descriptors of withdrawn rows, because descriptors keep freed memory.
   using IsThere = std::function<bool(uint64_t ledger, uint32_t row, uint64_t stamp)>;
   void forget_withdrawn(const IsThere& is_there);
 
@@ -66,9 +59,9 @@ class Descriptors {
     int64_t since_ns;
   };
   const DescriptorWays ways_;
-  std::optional<MailSocket> socket_;  // from the first request on
+  std::optional<MailSocket> socket_;
   std::map<Key, CachedDescriptor> kept_;
-  std::unordered_set<uint64_t> refused_;  // processes without permission for pidfd_getfd
+  std::unordered_set<uint64_t> refused_;
   int unanswered_ = 0;
   bool missed_ = false;
 };

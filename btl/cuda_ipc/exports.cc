@@ -14,7 +14,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr size_t kMostKnown = 4096;  // refusals before the cache is emptied
+constexpr size_t kMostKnown = 4096;
 
 size_t most_descriptors() noexcept {
   rlimit limit{};
@@ -22,7 +22,6 @@ size_t most_descriptors() noexcept {
   return std::min<size_t>(limit.rlim_cur / 2, LedgerFile::kRows);
 }
 
-/// Whether the driver will always refuse.
 bool for_good(CUresult result) noexcept {
   return result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED ||
          result == CUDA_ERROR_NOT_PERMITTED;
@@ -42,7 +41,6 @@ void Exports::answer_locked() {
   while (outbox_->next(&ask, &from)) send_rows(ask, from);
 }
 
-// Sends the ledger, and the descriptors of all rows of a handle's block.
 void Exports::send_rows(const Ask& ask, const Address& to) {
   outbox_->add(to, 0, 0, ledger_->descriptor());
   uint64_t left = ask.bytes;
@@ -200,14 +198,13 @@ void Exports::put(cuda::Device& device, uint32_t row, MemoryHandle* handle) noex
   handle->listed = {ledger_->number(), ledger_->descriptor(), row};
   const Row& listed = (*ledger_)[row];
   const bool alone = listed.bytes == handle->bytes;
-  handle->form = (listed.forms & Row::kLegacy) != 0            ? MemoryHandle::Form::kLegacy
-                 : alone && (listed.forms & Row::kFabric) != 0 ? MemoryHandle::Form::kFabric
-                                                               : MemoryHandle::Form::kListed;
-  if (handle->form != MemoryHandle::Form::kListed)
+  handle->form = (listed.forms & Row::kLegacy) != 0            ? MemoryHandle::HandleForm::kLegacy
+                 : alone && (listed.forms & Row::kFabric) != 0 ? MemoryHandle::HandleForm::kFabric
+                                                               : MemoryHandle::HandleForm::kListed;
+  if (handle->form != MemoryHandle::HandleForm::kListed)
     std::memcpy(handle->driver_handle, listed.handle, sizeof handle->driver_handle);
 }
 
-// Returns 0 for unknown memory, or with a reason for memory that cannot be shared.
 uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
                             std::string* why_not) {
   if (const auto known = rows_.find(Name::of(memory)); known != rows_.end()) {
@@ -215,7 +212,7 @@ uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
     entries_[place].used = turn_;
     entries_[place].offered_ns = now_ns();
     if (entries_[place].base == memory.base) return place;
-    withdraw(place);  // the same memory, mapped elsewhere
+    withdraw(place);
   }
   if (const auto no = refused_.find(Name::of(memory)); no != refused_.end()) {
     *why_not = no->second;
@@ -229,7 +226,7 @@ uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
   return 0;
 }
 
-// Returns 0 with a reason if sharing is impossible.
+// row_of() and known_row() return 0 with a reason if sharing is impossible.
 uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::string* why_not) {
   if (const uint32_t known = known_row(memory, true, why_not); known != 0 || !why_not->empty())
     return known == 0 || open_again(device, known, why_not) ? known : 0;
@@ -245,7 +242,7 @@ uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::
   return 0;
 }
 
-// Reopens the descriptor of a row. Importers' mappings stay valid, because the memory is the same.
+// Importers' mappings stay valid, because the reopened descriptor names the same memory.
 bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_not) {
   Export& entry = entries_[place];
   if (entry.descriptor.valid() || ((*ledger_)[place].forms & Row::kDescriptor) == 0) return true;
@@ -265,11 +262,10 @@ bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_
   return false;
 }
 
-// A descriptor keeps memory alive, perhaps as the last holder. Pools keep theirs for their
-// pointers. A late receiver takes that message through the host, which costs little beside the
-// delay.
+// A descriptor keeps memory alive, perhaps as the last holder. A late receiver takes the message
+// through the host, which costs little beside the delay.
 void Exports::close_idle(uint32_t place, int64_t now) noexcept {
-  constexpr int64_t kIdle = 5'000'000'000;  // ns
+  constexpr int64_t kIdle = 5'000'000'000;
   Export& entry = entries_[place];
   if (!entry.descriptor.valid() || entry.name.id == 0 || now - entry.offered_ns < kIdle) return;
   ledger_->set_descriptor(place, -1);
@@ -277,8 +273,8 @@ void Exports::close_idle(uint32_t place, int64_t now) noexcept {
   --descriptors_;
 }
 
-// The first pointer shares the pool. When all listed memory of a pool is gone, its handle may name
-// another pool. Returns 0 with a reason if sharing is impossible.
+// The first pointer shares the pool. When all listed memory of a pool is gone, the pool's handle
+// may name another pool.
 uint32_t Exports::pool_of(const cuda::Driver& driver, const cuda::Memory& memory,
                           std::string* why_not) {
   constexpr int kBetweenQuestions = 256;  // retry: the handle may name another pool
@@ -346,7 +342,6 @@ void Exports::refuse(const cuda::Memory& memory, const std::string& why) {
   refused_.emplace(Name::of(memory), why);
 }
 
-// Makes room for a row. Returns false if this offer has used all rows or descriptors.
 bool Exports::make_room(bool with_descriptor) {
   if (ledger_ == nullptr) ledger_ = std::make_unique<Ledger>();
   if (sends_ && outbox_ == nullptr) outbox_ = std::make_unique<Outbox>(*ledger_);
@@ -382,7 +377,7 @@ void Exports::note_fresh(uint32_t row) {
   if (outbox_ != nullptr && !outbox_->readers().empty()) fresh_.push_back(row);
 }
 
-// Clears the row first, because importers check the row after taking the descriptor.
+// The row is cleared first, because importers check the row after taking the descriptor.
 void Exports::withdraw(uint32_t row) noexcept {
   ledger_->clear(row);
   Export& entry = entries_[row];
@@ -398,7 +393,7 @@ bool Exports::is_there(const Export& entry) noexcept {
 }
 
 void Exports::look_after() noexcept {
-  constexpr int64_t kPeriod = 5'000'000;  // ns
+  constexpr int64_t kPeriod = 5'000'000;
   constexpr int kEntries = 8;
   const std::lock_guard<std::mutex> guard(mutex_);
   const int64_t now = now_ns();
@@ -414,9 +409,8 @@ void Exports::look_after() noexcept {
   for (uint32_t place = 1; place < entries_.size(); ++place) close_idle(place, now);
 }
 
-// Withdraws freed memory, because descriptors keep memory, and importers drop withdrawn memory.
 void Exports::look_at(int entries, int64_t now) noexcept {
-  constexpr int64_t kFresh = 100'000'000;  // ns: recently offered memory exists
+  constexpr int64_t kFresh = 100'000'000;  // ns; recently offered memory exists
   for (const size_t all = entries_.size(); all > 1 && entries > 0; --entries) {
     looked_at_ = looked_at_ + 1 < all ? looked_at_ + 1 : 1;
     const Export& entry = entries_[looked_at_];

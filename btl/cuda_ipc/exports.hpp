@@ -2,12 +2,8 @@
 // Exports: the memory named for other processes: legacy handles, and ledger rows with their
 // descriptors. Each allocation is named once, by id.
 // Why: naming takes driver calls; messages from known memory take none.
-// Withdrawing: descriptors and peers' mappings keep memory alive. Each offer, and a periodic check,
-// looks at some entries and withdraws freed memory. Descriptors not offered for seconds are closed,
-// and reopened by the next offer. At most half of the process's descriptors are used; then the
-// entry idle for longest is withdrawn, and peers get the data through the host.
 // Lifetime: the process, with a single table for all ranks; emptied when the last rank leaves.
-// Threads: any. See: btl/cuda_ipc/README.md.
+// Threads: any.
 #pragma once
 
 #include <compare>
@@ -26,22 +22,18 @@ namespace tern::btl::cuda_ipc {
 class Exports {
  public:
   static Exports& instance() noexcept;
-  /// Names cuIpcGetMemHandle memory. Returns false with a reason.
+  /// name_legacy(), name_mappings() and name_pooled() return false with a reason on failure.
   bool name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
-  /// Names adjacent mappings from the handle's address on.
   bool name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* handle,
                      std::string* why_not);
-  /// Names pool memory.
   bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
-  /// Sends requested descriptors.
   void answer();
-  /// Withdraws freed memory and closes idle descriptors; at most every few ms.
   void look_after() noexcept;
-  /// Withdraws memory before this process frees the memory.
+  /// The owner calls forget() before freeing the memory.
   void forget(uintptr_t address, size_t bytes) noexcept;
-  /// A rank begins or ends. `sends`: allow sending descriptors; the first rank decides.
+  /// `sends` allows sending descriptors; the first rank's value decides.
   void join(bool sends) noexcept;
   void leave() noexcept;
 
@@ -63,7 +55,6 @@ class Exports {
     uint32_t pool = 0;
     Fd descriptor;
   };
-  /// A pool with listed memory. The entry of the pool's row has no name.
   struct ListedPool {
     CUmemoryPool handle;
     uint32_t row;
@@ -92,15 +83,15 @@ class Exports {
   int ranks_ = 0;
   bool sends_ = false;
   uint64_t turn_ = 0;
-  std::unique_ptr<Ledger> ledger_;  // from the first row on
+  std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Outbox> outbox_;
   std::vector<Export> entries_;
-  std::vector<uint32_t> fresh_;  // rows not yet sent to readers
+  std::vector<uint32_t> fresh_;
   std::vector<ListedPool> pools_;
   Trials trials_;
   std::map<Name, uint32_t> rows_;
-  std::map<Name, std::string> refused_;         // permanent
-  std::map<CUmemoryPool, int> unshared_pools_;  // with the number of later attempts
+  std::map<Name, std::string> refused_;
+  std::map<CUmemoryPool, int> unshared_pools_;
   size_t descriptors_ = 0;
   uint32_t looked_at_ = 0;
   int64_t next_look_ns_ = 0;

@@ -10,8 +10,8 @@ namespace tern::btl::cuda_ipc {
 
 struct Failure {
   std::string why;
-  bool unreachable = false;  // no path to the memory: never retry
-  bool wrong_data = false;   // the device reads bytes that the owner did not write
+  bool unreachable = false;  // never retry
+  bool wrong_data = false;
 };
 [[nodiscard]] inline Failure failure_of(const char* function, CUresult result) {
   return {cuda::words_of(function, result),

@@ -62,7 +62,6 @@ void Ledger::clear(uint32_t row) noexcept {
   try {
     free_.push_back(row);
   } catch (const std::bad_alloc&) {
-    // the row stays unused
   }
 }
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: memory shared by descriptor or fabric handle, as rows of an unnamed file. Peers map the
-// file. A handle names the first row of a block; rows of adjacent mappings are chained.
-// Why: a block may have any number of mappings, and a handle has 128 bytes. Peers map the file
-// once; then known memory costs no system call.
+// Ledger: memory shared by descriptor or fabric handle, as rows of an unnamed file that peers map.
+// A handle names the first row of a block; rows of adjacent mappings are chained.
 // Lifetime: the process. Rows are reused, but stamps are unique.
 // Ordering: the owner writes rows before sending the handle, and changes a row before closing the
 // descriptor. So a peer checks stamp and descriptor again after taking a descriptor. Peers' rows
 // are untrusted: read_chain() checks copies.
-// Threads: the writer has its own lock; readers are other processes. See: btl/cuda_ipc/README.md,
-// tests/unit/btl/ledger_test.cc.
+// Threads: the writer has its own lock; readers are other processes.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +19,12 @@
 namespace tern::btl::cuda_ipc {
 
 struct Row {
-  /// Ways to share the memory; several may be set.
   enum Forms : uint32_t { kDescriptor = 1, kFabric = 2, kPool = 4, kPointer = 8, kLegacy = 16 };
   uint64_t stamp;  // 0: empty row
   uint64_t buffer_id;
   uint64_t base, bytes;
   uint32_t forms;
-  int32_t descriptor;  // kDescriptor, kPool: in the owner's process; -1: closed
+  int32_t descriptor;  // number in the owner's process; -1: closed
   uint32_t next;       // row of the adjacent mapping; kPointer: row of the pool
   uint32_t reserved;
   unsigned char handle[64];
@@ -43,23 +39,22 @@ struct LedgerFile {
   uint64_t magic, number;
   uint32_t trials[kTrials];  // rows of trial blocks (trial.hpp); 0: none
   unsigned char unused[16];
-  Row rows[kRows];  // row 0 is unused
+  Row rows[kRows];
 };
 
-/// The owner's side.
+/// Ledger is the owner's side.
 class Ledger {
  public:
   Ledger();
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
-  /// Fills a free row, with a new stamp. Returns 0 if the ledger is full.
+  /// add() returns 0 if the ledger is full.
   uint32_t add(Row row) noexcept;
-  /// Adds a trial block. Returns false if the ledger is full.
   bool list_trial(const Row& row) noexcept;
-  /// Clears a row; must precede the close of the row's descriptor.
+  /// The owner calls clear() before closing the row's descriptor.
   void clear(uint32_t row) noexcept;
   void chain(uint32_t row, uint32_t next) noexcept;
-  /// Sets a descriptor; must set -1 before the close.
+  /// The owner sets -1 before closing the descriptor.
   void set_descriptor(uint32_t row, int descriptor) noexcept;
   [[nodiscard]] const Row& operator[](uint32_t row) const noexcept { return all().rows[row]; }
 
@@ -75,19 +70,15 @@ class Ledger {
   std::vector<uint32_t> free_;
 };
 
-/// The peer's side.
+/// PeerLedger is the reader's side. An empty row has stamp 0.
 class PeerLedger {
  public:
   /// Throws Error(MPI_ERR_OTHER) if the file is not the ledger of that number.
   PeerLedger(const Fd& file, uint64_t number);
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
-  /// Returns a copy; stamp 0: no such row.
   [[nodiscard]] Row read(uint32_t row) const noexcept;
-  /// Returns the trial block of a device; stamp 0: none.
   [[nodiscard]] Row trial_of(const cuda::Uuid& device) const noexcept;
-  /// Whether the row is unchanged.
   [[nodiscard]] bool is(uint32_t row, uint64_t stamp) const noexcept;
-  /// Whether row and descriptor are unchanged.
   [[nodiscard]] bool has_descriptor(uint32_t row, uint64_t stamp, int descriptor) const noexcept;
 
  private:
@@ -99,7 +90,8 @@ struct ChainPiece {
   uint32_t number;
   Row row;
 };
-/// Returns the rows that cover a handle exactly. False with a reason: the handle is stale or wrong.
+/// read_chain() returns the rows that cover a handle exactly, or false with a reason if the handle
+/// is stale or wrong.
 [[nodiscard]] bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle,
                               std::vector<ChainPiece>* pieces, std::string* why_not);
 

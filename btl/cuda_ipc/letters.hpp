@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between importers and owners of device memory (base/mail.hpp). See:
-// btl/cuda_ipc/README.md, tests/unit/btl/mail_test.cc.
+// Messages between importers and owners of device memory.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace tern::btl::cuda_ipc {
 
-/// An importer's request: the ledger, and descriptors of rows from `row` on, for `bytes`.
+/// An importer requests the ledger, and descriptors of rows from `row` on, for `bytes`.
 struct Ask {
   static constexpr uint64_t kMagic = 0x316b'7361'6465'6c74;
   uint64_t magic = kMagic;
@@ -17,7 +16,7 @@ struct Ask {
   uint32_t row = 0, reserved = 0;
 };
 
-/// An owner's reply: the rows of the attached descriptors. Row 0 is the ledger.
+/// An owner replies with rows and attaches their descriptors. Row 0 is the ledger.
 struct Parcel {
   static constexpr uint64_t kMagic = 0x3170'6361'6465'6c74;
   static constexpr uint32_t kMost = MailSocket::kMostDescriptors;
@@ -31,7 +30,6 @@ struct Parcel {
   Item items[kMost] = {};
 };
 
-/// Returns the socket address of a ledger's owner.
 [[nodiscard]] Address address_of(int pid, uint64_t ledger) noexcept;
 
 }  // namespace tern::btl::cuda_ipc

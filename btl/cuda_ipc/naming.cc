@@ -18,8 +18,8 @@ unsigned types_of(const cuda::Driver& driver, CUmemGenericAllocationHandle handl
 
 }  // namespace
 
-// Mappings and their physical memory have attributes of their own; the usual attributes may cover
-// the whole reservation.
+// Mappings and their physical memory have attributes of their own, because the usual attributes may
+// cover the whole reservation.
 cuda::Memory mapping_at(uint64_t address) noexcept {
   cuda::Memory memory = cuda::look_up(reinterpret_cast<void*>(address));
   const cuda::Driver* const driver = cuda::driver();
@@ -44,8 +44,8 @@ cuda::Memory mapping_at(uint64_t address) noexcept {
   return memory;
 }
 
-// Exports in all forms that the creator allowed. The importer finds out whether a fabric handle
-// works.
+// The mapping is exported in all forms that the creator allowed. The importer finds out whether a
+// fabric handle works.
 Named export_mapping(const cuda::Driver& driver, uintptr_t base, Row* row,
                      Fd* descriptor) noexcept {
   if (driver.cuMemRetainAllocationHandle == nullptr ||

@@ -6,14 +6,12 @@
 
 namespace tern::btl::cuda_ipc {
 
-/// Returns the mapping, or other memory, at an address.
 [[nodiscard]] cuda::Memory mapping_at(uint64_t address) noexcept;
 
 struct Named {
   CUresult result = CUDA_SUCCESS;
   const char* function = "";
 };
-/// Writes the handles of the mapping at `base` to *row and *descriptor.
 [[nodiscard]] Named export_mapping(const cuda::Driver& driver, uintptr_t base, Row* row,
                                    Fd* descriptor) noexcept;
 

@@ -13,7 +13,7 @@ bool offer(cuda::Device& device, const cuda::Memory& memory, size_t bytes, Memor
                    : "the driver does not report the buffer's allocation";
     return false;
   }
-  const bool mapped = !memory.legacy_ipc && !memory.pooled;  // perhaps adjacent to others
+  const bool mapped = !memory.legacy_ipc && !memory.pooled;
   const uint64_t offset = handle->address - memory.base;
   if (!mapped && (offset > memory.bytes || bytes > memory.bytes - offset)) {
     *why_not = "the buffer exceeds its allocation";

@@ -8,7 +8,6 @@
 
 namespace tern::btl::cuda_ipc {
 
-/// Implements DeviceTransport::offer.
 [[nodiscard]] bool offer(cuda::Device& device, const cuda::Memory& memory, size_t bytes,
                          MemoryHandle* handle, std::string* why_not);
 

@@ -8,7 +8,7 @@
 namespace tern::btl::cuda_ipc {
 
 Opened& Opened::instance() noexcept {
-  static Opened& all = *new Opened;  // outlives all static objects
+  static Opened& all = *new Opened;
   return all;
 }
 
@@ -66,7 +66,7 @@ bool Opened::close(const cuda::Device& device, uint64_t base, uint64_t buffer_id
 }
 
 // A driver that counts per address keeps the memory mapped until all aliases are closed; other
-// drivers refuse the extra closes. Newer openings at the address are left alone.
+// drivers refuse the extra closes. Newer openings at the address stay open.
 void Opened::close_aliases(const One& closed) noexcept {
   const bool is_taken = std::any_of(all_.begin(), all_.end(), [&](const One& one) {
     return &one != &closed && one.device == closed.device && one.here == closed.here;
@@ -95,9 +95,9 @@ bool Opened::closes_block_of(const MemoryHandle& handle, const cuda::Device& dev
   });
 }
 
-// An alias is closed with the first allocation: a driver without alias counts would unmap that
-// allocation at once. A close in progress may have freed its address already; then only allocations
-// of the same 2 MiB count as aliases.
+// An alias is closed with the first allocation, because a driver without alias counts would unmap
+// that allocation at once. During a close, the address may be free already, so only allocations of
+// the same 2 MiB count as aliases.
 bool Opened::is_anothers(CUdeviceptr here, const MemoryHandle& handle,
                          const cuda::Device& device) noexcept {
   const bool closes_block = closes_block_of(handle, device);

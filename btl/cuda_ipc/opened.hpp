@@ -3,8 +3,7 @@
 // Why: for a second open of a handle or a 2 MiB block, drivers return a counted address, the first
 // allocation's address, or an error. So each allocation is opened once per context, and another
 // allocation's address is refused.
-// Lifetime: the process; an entry until its last close().
-// Threads: any. See: btl/cuda_ipc/opening.hpp, tests/gpu/mpi/reopened_block.cc.
+// Lifetime: the process; an entry until its last close(). Threads: any.
 #pragma once
 
 #include <condition_variable>
@@ -20,11 +19,10 @@ namespace tern::btl::cuda_ipc {
 class Opened {
  public:
   static Opened& instance() noexcept;
-  /// Returns the allocation's address in this process, or 0 with the reason. Waits up to 50 ms for
-  /// a close() of the same 2 MiB. Requires the context. Throws std::bad_alloc.
+  /// open() returns the address in this process, or 0 with the reason, and waits up to 50 ms for a
+  /// close() of the same 2 MiB. Requires the context. Throws std::bad_alloc.
   [[nodiscard]] CUdeviceptr open(const MemoryHandle& handle, cuda::Device& device,
                                  Failure* failure);
-  /// The last close waits for all work on the device.
   bool close(const cuda::Device& device, uint64_t base, uint64_t buffer_id,
              CUdeviceptr here) noexcept;
 
@@ -42,7 +40,7 @@ class Opened {
   bool is_anothers(CUdeviceptr here, const MemoryHandle& handle,
                    const cuda::Device& device) noexcept;
 
-  std::mutex mutex_;  // free during a close, which waits for the device
+  std::mutex mutex_;  // not held during a close, which waits for the device
   std::condition_variable closed_;
   std::list<One> all_;
 };

@@ -31,7 +31,7 @@ bool import_by_fabric(const cuda::Driver& driver, const Row& row, bool* worth_tr
          fail_with(failure, "cuMemImportFromShareableHandle of a fabric handle", result);
 }
 
-// Checks the row again: the owner may have closed and reused the descriptor number.
+// The row is checked again, because the owner may have closed and reused the descriptor number.
 bool import_by_descriptor(const PeerLedger* ledger, Descriptors& descriptors,
                           const ChainPiece& piece, const Window& window,
                           CUmemGenericAllocationHandle* handle, Failure* failure) {
@@ -70,7 +70,7 @@ bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* impor
   return import->here != 0;
 }
 
-// Reserves at least twice the block, around the block; only the block if addresses are scarce.
+// A window is at least twice the block, or only the block if addresses are scarce.
 bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window, Failure* failure) {
   const cuda::Driver& driver = device.driver;
   if (!cuda::can_map(driver) || driver.cuMemImportFromShareableHandle == nullptr) {
@@ -98,7 +98,7 @@ bool map_piece(const PeerLedger* ledger, Descriptors& descriptors, const ChainPi
       window.device, &window,  row.buffer_id, row.bytes, window.here + (row.base - window.base),
       piece.number,  row.stamp};
   const CUresult result = driver.cuMemMap(import->here, row.bytes, 0, handle, 0);
-  (void)driver.cuMemRelease(handle);  // the mapping keeps the memory
+  (void)driver.cuMemRelease(handle);
   if (result != CUDA_SUCCESS) return fail_with(failure, "cuMemMap", result);
   ++window.imports;
   return true;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports and windows of a peer's memory, and their driver calls.
 // Why: a block of several mappings must be contiguous in this process, too. A window mirrors a part
-// of the peer's addresses, larger than needed, so a growing segment only needs further mappings;
-// addresses are free.
-// Lifetime: an Import until unmap(); a Window while imports use the window. Calls with a device
-// require the context.
+// of the peer's addresses, larger than needed, so a growing segment only needs further mappings.
+// Calls with a device require the context.
 #pragma once
 
 #include "btl/cuda_ipc/descriptors.hpp"
@@ -19,7 +17,7 @@ struct Window {
   uint64_t base, bytes;
   CUdeviceptr here;
   int imports = 0;
-  bool closed = false;  // takes no further imports
+  bool closed = false;
 
   [[nodiscard]] bool has(uint64_t address, uint64_t length) const noexcept {
     return address >= base && length <= bytes && address - base <= bytes - length;
@@ -40,18 +38,16 @@ struct Import {
 
 [[nodiscard]] bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* import,
                                Failure* failure);
-/// Reserves addresses that mirror those around a handle's.
 [[nodiscard]] bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window,
                            Failure* failure);
-/// Maps a piece in a window; use requires allow(). *fabric: try fabric handles; becomes false if an
-/// import fails. Null `ledger`: the piece has a fabric handle.
+/// The mapped piece requires allow() before use. *fabric becomes false if a fabric import fails.
+/// With a null `ledger`, the piece has a fabric handle.
 [[nodiscard]] bool map_piece(const PeerLedger* ledger, Descriptors& descriptors,
                              const ChainPiece& piece, Window& window, bool* fabric, Import* import,
                              Failure* failure);
-/// Gives the device access to mapped addresses.
 [[nodiscard]] bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure);
-/// Waits for all work on the device. Returns false if the place in the window stays taken. Any
-/// thread.
+/// unmap() waits for all work on the device, and returns false if the place in the window stays
+/// taken.
 [[nodiscard]] bool unmap(const Import& import) noexcept;
 void unreserve(const Window& window) noexcept;
 

@@ -35,7 +35,7 @@ void Outbox::add(const Address& to, uint32_t row, uint64_t stamp, int descriptor
   if (++parcel_.count == Parcel::kMost) send(to);
 }
 
-// The reader asks again for lost parcels.
+// The reader repeats the request if a parcel is lost.
 void Outbox::send(const Address& to) {
   if (parcel_.count == 0) return;
   const int error = socket_.send(to, &parcel_, sizeof parcel_, descriptors_, parcel_.count);

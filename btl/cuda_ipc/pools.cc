@@ -43,7 +43,7 @@ std::unique_ptr<MappedPeerMemory> Pools::map(const PeerLedger& ledger, Descripto
   return std::make_unique<Use>(*this, *pointer, handle.address - handle.base);
 }
 
-// The pool's own device has access; other devices need a request.
+// The pool's own device has access; other devices must request access.
 Pools::PeerPool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, uint32_t number,
                                 const MemoryHandle& handle, cuda::Device& device,
                                 Failure* failure) {
@@ -95,7 +95,7 @@ Pools::Pointer* Pools::pointer_of(PeerPool& pool, const ChainPiece& piece, Failu
   return &pointers_.emplace_back(fresh);
 }
 
-// Waits in a separate stream, because the owner may free the memory afterwards.
+// free() waits in a separate stream, because the owner may free the memory afterwards.
 void Pools::free(Pointer& pointer) noexcept {
   PeerPool& pool = *pointer.pool;
   if (!pool.device->gone()) {

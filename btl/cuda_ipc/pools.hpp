@@ -2,8 +2,6 @@
 // Pools: memory of peers' pools (cuMemPoolCreate with a handle type).
 // Why: an imported pointer must be freed before the owner frees the memory, perhaps right after the
 // message. So Tern caches pools, and frees pointers after their last use.
-// Lifetime: a pool until the owner withdraws the pool. Threads: under the channel's lock.
-// See: btl/cuda_ipc/cuda_ipc.hpp, tests/gpu/mpi/pool_memory_given_back.cc.
 #pragma once
 
 #include <list>
@@ -27,7 +25,7 @@ class Pools {
                                                       const ChainPiece& piece,
                                                       const MemoryHandle& handle,
                                                       cuda::Device& device, Failure* failure);
-  /// Drops a process's pools without a valid row; all, if `ledger` is null.
+  /// A null `ledger` drops all pools of the process.
   void drop_withdrawn(uint64_t process, const PeerLedger* ledger) noexcept;
 
  private:

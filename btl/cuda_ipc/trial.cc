@@ -37,9 +37,9 @@ void TrialCopy::read(const void* block) noexcept {
 
 bool TrialCopy::ends_soon() noexcept {
   constexpr int64_t kSoon = 20'000'000;  // ns
-  if (patience_ == 0) patience_ = now_ns() + kSoon;
+  if (timeout_ == 0) timeout_ = now_ns() + kSoon;
   for (; !job_.done(); ::sched_yield()) {
-    if (now_ns() >= patience_ && turns_ == 0) return false;
+    if (now_ns() >= timeout_ && turns_ == 0) return false;
     if (turns_ > 0) --turns_;
   }
   return true;
@@ -118,7 +118,7 @@ bool Trials::enter(Ledger& ledger, TrialBlock* block) noexcept {
   std::memcpy(row.handle, &named, sizeof named);
   std::memcpy(row.device, &device.uuid, sizeof row.device);
   if (!ledger.list_trial(row)) return false;
-  block->at = static_cast<CUdeviceptr>(memory.base);  // no longer the device's
+  block->at = static_cast<CUdeviceptr>(memory.base);
   block->buffer_id = memory.buffer_id;
   return true;
 }
@@ -135,7 +135,6 @@ void Trials::drop_unlisted() noexcept {
   }
 }
 
-// An ended context has no block.
 void Trials::end() noexcept {
   for (const TrialBlock& one : all_) {
     if (one.at == 0 || cuda::driver() == nullptr) continue;

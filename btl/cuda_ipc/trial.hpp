@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trials: a block with a known pattern per device, for peers to test their links.
 // Why: on some machines (PCIe switches with access control, virtual machines) peer mappings work,
-// but reads return wrong data. coll/flat/device_links.hpp tests links with all ranks of a
-// communicator; a message has two ranks.
-// How: the owner fills a block of a quiet device and lists the block in its ledger. A peer maps and
-// compares the block before other memory of the device. Both wait 20 ms for their copy, longer on
-// busy cores, because a kernel of another library may head the hardware queue and wait for messages
-// of this rank.
-// Lifetime: Trials, of Exports; a TrialCopy until its work has ended. Threads: under the lock of
-// Exports, or of the transport.
-// See: tests/gpu/mpi/links_that_lie.cc.
+// but reads return wrong data. The owner fills a block of a quiet device and lists the block in the
+// ledger. A peer maps and compares the block before other memory of the device. Both wait 20 ms for
+// their copy, longer on busy cores, because a kernel of another library may head the hardware queue
+// and wait for messages of this rank.
+// Threads: under the lock of Exports, or of the transport.
 #pragma once
 
 #include <cstddef>
@@ -27,22 +23,20 @@ constexpr size_t kTrialBytes = 65536;
 
 class TrialCopy {
  public:
-  /// `spare`: use only idle memory, because allocation waits for other work.
+  /// `spare` restricts the copy to idle memory, because allocation waits for other work.
   TrialCopy(cuda::Device& device, bool spare);
   [[nodiscard]] bool ready() const noexcept { return aside_.valid() && pinned_.valid(); }
   void write(void* block, const std::vector<uint64_t>& pattern) noexcept;
-  /// Reads through the device's own memory, as kernels do.
   void read(const void* block) noexcept;
-  /// Whether the copy has ended; waits up to 20 ms at first, longer on busy cores.
   [[nodiscard]] bool ends_soon() noexcept;
   [[nodiscard]] bool failed() const noexcept { return job_.failed(); }
   [[nodiscard]] bool has(const std::vector<uint64_t>& pattern) const noexcept;
 
  private:
   cuda::Loan aside_, pinned_;
-  int64_t patience_ = 0;
+  int64_t timeout_ = 0;
   int turns_ = 64;  // minimum of yields, since a yield on busy cores may last 20 ms
-  cuda::Job job_;   // last: its destructor waits for the copies
+  cuda::Job job_;   // last member: its destructor waits for the copies
 };
 
 class Trials {
@@ -50,12 +44,10 @@ class Trials {
   Trials() = default;
   Trials(const Trials&) = delete;
   Trials& operator=(const Trials&) = delete;
-  /// Lists a block of this device once. Retries a busy device a few times.
   void list(cuda::Device& device, Ledger& ledger) noexcept;
   void look_after(Ledger& ledger) noexcept;
-  /// Waits for the copies of a device that is about to end.
+  /// The caller calls drop_unlisted() before a device ends.
   void drop_unlisted() noexcept;
-  /// Frees the listed blocks. Rows end with the ledger.
   void end() noexcept;
 
  private:

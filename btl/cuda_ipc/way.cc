@@ -10,7 +10,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-/// With TERN_TEST=cuda_ipc=0 this rank names memory for other ranks, but maps none.
+/// With TERN_TEST=cuda_ipc=0, this rank names memory for other ranks, but maps none.
 class Way final : public DeviceTransport {
  public:
   explicit Way(const Params& params) {

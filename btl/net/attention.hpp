@@ -8,7 +8,6 @@ namespace tern::btl::net {
 
 class Attention {
  public:
-  /// `busy`: operations are under way.
   [[nodiscard]] bool is_due(bool busy) noexcept {
     return idle_rounds_ <= kAttentive || busy || (++idle_rounds_ & kSeldom) == 0;
   }

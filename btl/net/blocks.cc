@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks: one allocation, with pages touched on first use.
+// Blocks: one allocation. Pages are touched on first use.
 #include "btl/net/blocks.hpp"
 
 #include <new>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // NetEndpoint: base of the endpoints between hosts; delivers frames in order.
-// Lifetime: Network. Threads: under the channel's lock.
 #pragma once
 
 #include <map>
@@ -14,29 +13,26 @@ namespace tern::btl::net {
 
 class NetEndpoint : public Endpoint {
  public:
-  /// `own`: sender fields of this end's frames.
   NetEndpoint(Sink& sink, const Destination& leads_to, const Caps& can, const Origin& own)
       : Endpoint(leads_to, can), sink_(sink), own_(own) {}
 
-  Fate fate;  // dead: the peer is lost
+  Fate fate;
 
-  /// Returns false if the sequence number is invalid.
+  /// arrive() returns false if the sequence number is invalid.
   [[nodiscard]] bool arrive(const WireHead& head, std::span<const std::byte> payload);
-  /// Whether the next frame has been missing for `timeout_ns`: reconnecting loses frames. Call
-  /// several times per timeout.
+  /// has_lost_frame() is true if the next frame has been missing for `timeout_ns`, because
+  /// reconnecting loses frames. Transports call it several times per timeout.
   [[nodiscard]] bool has_lost_frame(int64_t now_ns, int64_t timeout_ns) noexcept;
 
  protected:
-  /// Call count_sent() after sending.
+  /// The caller calls count_sent() after sending.
   [[nodiscard]] WireHead head_for(const Header& header) const noexcept {
     WireHead head{header, own_};
     head.origin.sequence = next_sent_;
     return head;
   }
   void count_sent() noexcept { ++next_sent_; }
-  /// Whether a later frame or probe arrived first.
   [[nodiscard]] bool lacks_frame() const noexcept { return probe_is_ahead_ || !early_.empty(); }
-  /// Frames and probes, modulo 2^32.
   [[nodiscard]] uint32_t arrivals() const noexcept { return arrivals_; }
 
   Sink& sink_;

@@ -13,12 +13,9 @@ struct Interface {
   std::string address;
 };
 
-/// All active interfaces but loopback.
 [[nodiscard]] std::vector<Interface> interfaces();
-/// Judges by name: docker0, virbr0, podman1, cni0, br-1f2e3d...
+/// stays_on_host() judges by name: docker0, virbr0, podman1, cni0, br-1f2e3d...
 [[nodiscard]] bool stays_on_host(const Interface& one);
-/// "this host has eth0 (10.0.0.1) and docker0 (172.17.0.1); docker0 reaches no other host:
-/// UCX_NET_DEVICES=eth0 excludes it". `variable` is the library's.
 [[nodiscard]] std::string words_on(const std::vector<Interface>& all, const char* variable);
 
 }  // namespace tern::btl::net

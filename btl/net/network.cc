@@ -44,7 +44,7 @@ void Network::explain(const char* variable) const {
                        strf("%s reaches other hosts: %s", library_, words.c_str()));
 }
 
-// The cookie, then the library's bytes.
+// A published address is the cookie, then the library's bytes.
 std::string Network::address() {
   const std::string bytes(reinterpret_cast<const char*>(&cookie_), sizeof cookie_);
   return bytes + library_address();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network: base of the transports between hosts: addresses, first contacts, received frames.
-// Lifetime: the Table of a channel. Threads: under the channel's lock. See: README.md.
 #pragma once
 
 #include <memory>
@@ -25,20 +24,17 @@ class Network : public Btl {
   void set_leaving() noexcept final { leaving_ = true; }
 
  protected:
-  /// `interfaces`: the library's variable for choosing interfaces.
   Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
           const char* library, const char* interfaces);
 
-  /// Throws Error.
   [[nodiscard]] virtual std::string library_address() = 0;
-  /// `address`: the peer's library_address(). Throws Error.
+  /// make_endpoint() gets the peer's library_address(). Throws Error.
   [[nodiscard]] virtual std::unique_ptr<NetEndpoint> make_endpoint(const Destination& leads_to,
                                                                    const std::string& address,
                                                                    const Origin& own) = 0;
-  /// Whether the ranks' devices are in one machine (two containers).
+  /// Ranks in two containers may share a machine, and so their devices.
   [[nodiscard]] bool shares_machine(const core::Peer& peer) const;
   void arrived(std::span<const std::byte> message) noexcept;
-  /// Drops a frame, and logs the first reason.
   void refuse(const char* why) noexcept;
 
   core::Process& process_;
@@ -64,7 +60,8 @@ class Network : public Btl {
   bool told_refusal_ = false;
 };
 
-/// Whether this process has peers on other hosts, or TERN_TRANSPORT names the transport.
+/// A transport is wanted if this process has peers on other hosts, or TERN_TRANSPORT names the
+/// transport.
 [[nodiscard]] bool is_wanted(const core::Process& process, const char* transport) noexcept;
 
 }  // namespace tern::btl::net

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pool: a fixed number of objects lent to a library.
-// Lifetime: a channel's transport, until the library returns each object. Threads: under the
-// channel's lock.
+// Pool: a fixed number of objects lent to a library, which returns each object before the channel's
+// transport ends.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,6 @@ class FreeList {
   explicit FreeList(size_t count) : all_(new T[count]) {
     for (size_t i = count; i > 0; --i) push(all_[i - 1]);
   }
-  /// Null if all are in use.
   [[nodiscard]] T* take() noexcept {
     T* const taken = free_;
     if (taken == nullptr) return nullptr;

@@ -11,10 +11,9 @@
 
 namespace tern::btl::net {
 
-/// For all connections behind an epoll descriptor. Returns the number of connections.
+/// limit_silence() returns the number of connections.
 int limit_silence(int epoll, int64_t timeout_us) noexcept;
 
-/// For all connections to or from `addresses` (bytes of a sockaddr).
 int limit_silence(const std::vector<std::string>& addresses, int64_t timeout_us) noexcept;
 
 }  // namespace tern::btl::net

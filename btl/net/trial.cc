@@ -82,7 +82,7 @@ struct Rank {
   std::unique_ptr<Btl> btl;
 };
 
-// Writes the result, with a leading "+" on success.
+// The child's result begins with "+" on success.
 [[noreturn]] void try_and_tell(const std::function<std::string()>& attempt, int to) {
   std::string words;
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trial of a transport between hosts: two ranks of one process exchange frames. See: btl/trial.hpp.
+// Trial of a transport between hosts: two ranks of one process exchange frames.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,12 @@ namespace tern::btl::net {
 
 inline constexpr const char* kReaches = "ranks of other hosts";
 
-/// Makes channel 0 of a rank.
 using MakeRank =
     std::function<std::unique_ptr<Btl>(core::Process& process, Sink& sink, AddressBook& book)>;
 
-/// Returns "64 frames of 8 to 65472 bytes". Throws Error.
 [[nodiscard]] std::string exchange_frames(const MakeRank& make);
 
-/// Runs `attempt` in a child process, to contain the library's side effects.
+/// `attempt` runs in a child process, to contain the library's side effects.
 [[nodiscard]] Trial try_apart(const char* name, const char* cure,
                               const std::function<std::string()>& attempt);
 

@@ -10,20 +10,20 @@
 namespace tern::btl::net {
 
 struct Origin {
-  uint32_t cookie;  // the receiver's; identifies stray frames of other jobs
+  uint32_t cookie;  // identifies the receiver, and stray frames of other jobs
   uint32_t rank;
   uint16_t sequence;
   uint8_t channel;
   uint8_t nspace;
 };
-/// Part of the message: over TCP, UCX's separate header costs a scattered write.
+/// The head is part of the message, because UCX's separate header costs a scattered write over TCP.
 struct WireHead {
   Header header;
   Origin origin;
 };
 static_assert(sizeof(WireHead) == 28);
 
-/// Header::mark of a probe, which tests the connection and carries the number of the next frame.
+/// A probe tests the connection and carries the number of the next frame.
 inline constexpr uint8_t kProbe = 1;
 
 }  // namespace tern::btl::net

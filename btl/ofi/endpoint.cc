@@ -18,7 +18,6 @@ OfiEndpoint::OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bo
       port_(port),
       to_(port.insert(address)) {}
 
-// Returns false if there was no room.
 bool OfiEndpoint::begun(ssize_t result) noexcept {
   refused_ = result == -FI_EAGAIN;
   if (TERN_UNLIKELY(refused_)) return false;
@@ -146,7 +145,6 @@ void OfiEndpoint::fail(const std::string& why) noexcept {
   if (fate.end(failure(MPI_ERR_PROC_ABORTED, "%s", why.c_str()))) port_.has_failures = true;
 }
 
-// Some providers report a lost peer only by refusing messages for ever.
 void OfiEndpoint::look_after(int64_t now_ns, int64_t timeout_ns) noexcept {
   constexpr int64_t kProbes = 8, kAttempts = 4, kLost = 2;
   if (fate.dead_locked()) return;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // OfiEndpoint: a channel of a peer on another host.
-// Lifetime: Ofi. Threads: under the channel's lock.
 #pragma once
 
 #include <string>
@@ -13,7 +12,6 @@ namespace tern::btl::ofi {
 
 class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
  public:
-  /// `address`: the peer's. Throws Error.
   OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bool maps,
               const std::string& address, const Origin& own);
 
@@ -26,16 +24,12 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
   const char* transport() const noexcept override { return "ofi"; }
   const char* reason() const noexcept override { return "libfabric: the network"; }
 
-  /// `error`: libfabric's number, or 0.
   void ended(Sending& sending, int error) noexcept;
-  /// Returns false without room.
   bool send_waiting() noexcept;
-  /// Probes a silent peer, and fails if pending work does not move for `timeout_ns`.
   void look_after(int64_t now_ns, int64_t timeout_ns) noexcept;
   bool told = false;
 
  private:
-  /// Returns false without room.
   bool post(Sending& sending) noexcept;
   bool begun(ssize_t result) noexcept;
   void let_go(Sending& sending) noexcept;
@@ -48,7 +42,7 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
   Port& port_;
   const fi_addr_t to_;
   Sending* filling_ = nullptr;
-  Sending* waiting_ = nullptr;  // found no room, blocks others
+  Sending* waiting_ = nullptr;  // found no room; blocks later frames
   uint32_t under_way_ = 0;
   bool refused_ = false;
   uint32_t moved_ = 0;  // sends and completions, modulo 2^32

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fabric: querying libfabric and choosing a provider.
+// Fabric: the choice of a provider.
 #include "btl/ofi/fabric.hpp"
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 namespace tern::btl::ofi {
 namespace {
 
-// Best first. Other providers are used by name only. "tcp" has FI_EP_RDM endpoints since libfabric
-// 1.18; 1.17 has them in "net".
+// The best provider comes first; others are used by name only. "tcp" has FI_EP_RDM endpoints since
+// libfabric 1.18; 1.17 has them in "net".
 constexpr std::string_view kKnown[] = {"cxi",           "efa", "opx", "psm3",
                                        "verbs;ofi_rxm", "tcp", "net", "tcp;ofi_rxm"};
-constexpr size_t kFast = 4;  // the first four have dedicated adapters
+constexpr size_t kFast = 4;  // number of providers with dedicated adapters
 
 fi_info* hints(const Library& fi) {
   fi_info* const hints = fi.fi_dupinfo(nullptr);

@@ -18,7 +18,6 @@ struct Opened {
   std::string why;
 };
 
-// The user's values take precedence.
 void set_environment() {
   ::setenv("FI_HMEM", "system", 0);  // prevents initialising CUDA
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: libfabric, opened at first need. Never closed: providers hook the allocator and start
-// threads.
+// Library: libfabric, opened at first need, and never closed, because providers hook the allocator
+// and start threads.
 // Threads: any. See: TERN_OFI_LIBRARY in tern(7).
 #pragma once
 
@@ -26,11 +26,9 @@ struct Library {
 
 inline constexpr uint32_t kApi = FI_VERSION(1, 17);
 
-/// Null, with the reason, on failure. `file`: TERN_OFI_LIBRARY, or empty. The first call opens the
-/// library.
+/// library() returns null with the reason on failure.
 [[nodiscard]] const Library* library(const std::string& file, std::string* why);
 
-/// Throws Error if `result` is negative.
 void require(const Library& fi, ssize_t result, const char* what);
 
 }  // namespace tern::btl::ofi

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kLimitLooks = 3;
 
-// Published as: length of the provider's name, name, libfabric's address.
+// The published address is the length of the provider's name, the name, and libfabric's address.
 struct PeerAddress {
   std::string provider;
   std::string port;
@@ -30,7 +30,7 @@ PeerAddress address_from(const std::string& bytes) {
   return {bytes.substr(1, length), bytes.substr(1 + length)};
 }
 
-// A wait descriptor makes polls dearer: not used with a core per rank and a dedicated adapter.
+// A wait descriptor makes polls dearer, so a rank with a core and a dedicated adapter uses none.
 bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
   if (!fabric.sleeps_well()) return false;
   return !fabric.is_fast() || process.node.oversubscribed ||
@@ -164,7 +164,7 @@ void Ofi::look_after_peers() noexcept {
   if (endpoints_.empty()) return;
   if (limits_to_set_ > 0) {
     --limits_to_set_;
-    // Leaves the last eighth for reconnecting.
+    // The last eighth of the timeout is for reconnecting.
     (void)net::limit_silence(addresses_, process_.params.net_timeout / 8 * 7);
   }
   for (auto& [key, made] : endpoints_) static_cast<OfiEndpoint&>(*made).look_after(now, timeout);
@@ -190,7 +190,7 @@ Alarm Ofi::alarm() noexcept {
   return {fd, [](void* self) noexcept { return static_cast<Ofi*>(self)->arm(); }, this};
 }
 
-// A provider may be busy for ever: after a few refusals the rank sleeps anyway.
+// Some providers are always busy, so the rank sleeps after a few refusals.
 bool Ofi::arm() noexcept {
   constexpr int kRefusals = 3;
   attention_.wake();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ofi: the transport between hosts, over libfabric. See: README.md,
-// tests/unit/btl/behaviour_test.cc, tests/hosts/.
+// Ofi: the transport between hosts, over libfabric.
 #pragma once
 
 #include <memory>
@@ -44,7 +43,7 @@ class Ofi final : public net::Network {
   int busy_ = 0;
   uint32_t rounds_ = 0;
   int64_t next_look_ns_ = 0;
-  int limits_to_set_ = 0;  // further searches, because connections open late
+  int limits_to_set_ = 0;  // remaining searches for sockets, because connections open late
   std::vector<std::string> addresses_;
   bool told_error_ = false;
 };

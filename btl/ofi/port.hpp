@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Port: libfabric's objects of a channel: domain, completion queue, addresses, endpoint, buffers.
-// Lifetime: Ofi. Threads: under the channel's lock; each channel has a domain, for libfabric
-// without locks. Errors: the constructor throws Error.
+// Port: libfabric's objects of a channel. Each channel has a domain, so libfabric needs no locks.
+// Errors: the constructor throws Error.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,6 @@ using net::Origin;
 using net::WireHead;
 class OfiEndpoint;
 
-/// libfabric returns the Context with a completion.
 struct CompletionContext {
   fi_context2 libfabrics;  // first, for the same address
   bool receives;
@@ -45,8 +43,8 @@ struct Receive : CompletionContext {
     taken += bytes;
     end = std::max(end, offset + bytes);
   }
-  /// Whether all frames have arrived. Providers with early release may still receive at lower
-  /// addresses.
+  /// A buffer is empty when all frames have arrived. Providers with early release may still receive
+  /// at lower addresses.
   [[nodiscard]] bool is_empty(bool in_order) const noexcept {
     return released && (in_order || taken >= end);
   }
@@ -54,7 +52,6 @@ struct Receive : CompletionContext {
 
 class Port {
  public:
-  /// `sleeps`: open a descriptor for events.
   Port(std::shared_ptr<const Fabric> fabric, bool sleeps);
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
@@ -67,10 +64,8 @@ class Port {
   [[nodiscard]] void* blocks_key() const noexcept {
     return blocks_registered_ == nullptr ? nullptr : ::fi_mr_desc(blocks_registered_.get());
   }
-  /// Returns false if the caller must retry.
   [[nodiscard]] bool post(Receive& receive) noexcept;
   void post_all();
-  /// -1 without a descriptor.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] bool may_sleep() noexcept;
 
@@ -84,7 +79,7 @@ class Port {
   static constexpr size_t kReceivedBytes = 4 << 20, kBuffersForMany = 4;
   net::FrameBuffers blocks{kBlocks, kPayload};
   net::FreeList<Sending> sendings{kSendings};
-  /// Limit of fi_inject(), with the head.
+  /// inject_bytes limits fi_inject(), with the head.
   size_t inject_bytes = 0;
   /// See ZeroCopy::max_bytes; 0 if data needs registration.
   size_t zero_copy_bytes = 0;
@@ -104,7 +99,7 @@ class Port {
   std::vector<Receive> receives_;
   size_t receive_bytes_ = 0;
   int descriptor_ = -1;
-  // Closed in reverse order.
+  // Members are closed in reverse order.
   Fid<fid_domain> domain_;
   Fid<fid_cq> cq_;
   Fid<fid_av> av_;

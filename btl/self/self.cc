@@ -25,7 +25,7 @@ class alignas(64) SelfEndpoint final : public Endpoint {
     return true;
   }
   std::byte* begin(size_t /*bytes*/) noexcept override {
-    // Delivering a frame may send others: one buffer per nesting level.
+    // Delivering a frame may send others, so each nesting level has a buffer.
     if (depth_ == buffers_.size()) buffers_.push_back(std::make_unique<std::byte[]>(kMostPayload));
     return buffers_[depth_++].get();
   }
@@ -39,7 +39,6 @@ class alignas(64) SelfEndpoint final : public Endpoint {
   const char* reason() const noexcept override { return "copies: the same process"; }
 
  private:
-  /// Another thread may be waiting for this frame.
   void wake_threads() const noexcept {
     if (TERN_UNLIKELY(threads_ != nullptr)) threads_->wake();
   }

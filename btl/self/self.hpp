@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self: messages of a rank to itself; a frame arrives inside send().
+// Self: messages of a rank to itself.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cma: the system calls, and repetition of short copies.
+// Cma: system calls, repeated after short copies.
 #include "btl/sm/cma.hpp"
 
 #include <sys/prctl.h>
@@ -19,14 +19,12 @@ using CopyFunction = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec
 constexpr size_t kMostPieces = 1024;
 constexpr size_t kMostBytes = 0x7ffff000;
 
-/// The kernel may copy any prefix.
 struct Walk {
   const iovec* pieces;
   size_t count;
   size_t inside = 0;  // finished bytes of the first piece
 
-  // Fills `window` with at most kMostPieces pieces of `limit` bytes in all. Returns the number of
-  // pieces.
+  // window() returns the number of pieces.
   size_t window(iovec* window, size_t limit, size_t* bytes) const noexcept {
     size_t used = 0, skip = inside;
     *bytes = 0;
@@ -75,7 +73,7 @@ int copy(CopyFunction call, pid_t pid, const iovec* local, size_t locals, const 
   }
 }
 
-// Fast path for single blocks.
+// A pair of single blocks needs no window.
 int get_or_put(CopyFunction call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
                size_t remotes) noexcept {
   if (locals == 1 && remotes == 1) {

@@ -11,16 +11,13 @@
 
 namespace tern::btl::sm {
 
-/// Returns 0 or an errno.
 [[nodiscard]] int cma_get(pid_t pid, const iovec* local, size_t locals, const iovec* remote,
                           size_t remotes) noexcept;
 [[nodiscard]] int cma_put(pid_t pid, const iovec* local, size_t locals, const iovec* remote,
                           size_t remotes) noexcept;
-/// Checks the word at `address`. Returns 0 or an errno.
 [[nodiscard]] int cma_probe(pid_t pid, const void* address, unsigned long expected) noexcept;
-/// The cure for a denied copy.
 [[nodiscard]] const char* cma_cure() noexcept;
-/// Permits copies by the launcher's tree under Yama.
+/// cma_allow() permits copies by the launcher's tree under Yama.
 void cma_allow(pid_t launcher) noexcept;
 
 }  // namespace tern::btl::sm

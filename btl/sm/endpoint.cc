@@ -35,7 +35,7 @@ bool Attached::gone(uint32_t rank) noexcept {
   return segment.head().gone.load(std::memory_order_relaxed) != 0 || has_died(rank);
 }
 
-// The message appears only without a launcher, which would end this rank as well.
+// The message about a dead rank appears only without a launcher, which would end this rank as well.
 bool Attached::has_died(uint32_t rank) noexcept {
   constexpr int64_t kBetweenLooksNs = 50'000'000;
   std::atomic<uint32_t>& gone = segment.head().gone;
@@ -124,7 +124,7 @@ void SmEndpoint::commit(const Header& header) noexcept {
   shared_.ring_bell_of(segment_);
 }
 
-// Checks all values from the peer: reads never leave the ring and the pool.
+// All values from the peer are checked, so reads never leave the ring and the pool.
 bool SmQueue::peek(Frame* frame) noexcept {
   if (TERN_UNLIKELY(!bound_ || damaged_)) return false;
   const Line* line = ring_.front(&frame->header);
@@ -150,7 +150,7 @@ bool SmQueue::peek(Frame* frame) noexcept {
   return true;
 }
 
-// Storing to each line makes the line exclusive, which speeds up the writer's next access.
+// A store to each line takes exclusive ownership, which speeds up the writer's next access.
 void SmQueue::take_lines() noexcept {
   std::byte* const block = peer_.block(front_block_);
   for (size_t at = 0; at < front_bytes_; at += kLine)

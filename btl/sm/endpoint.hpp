@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // SmEndpoint: a peer on this host: rings in both directions, copies by the kernel, claims.
-// Lifetime: Sm. Threads: under the channel's lock.
 #pragma once
 
 #include <optional>
@@ -25,7 +24,7 @@ struct Shared {
   size_t fragments;
   const Explain& explain;
   bool refusal_said = false;
-  bool fenced;  // waiters sleep soon, so senders fence before looking
+  bool fenced;  // waiters sleep soon, so senders fence before reading the sleep mark
 
   void ring_bell_of(const Segment& peer) const noexcept { peer.head().doorbell.ring(fenced); }
 };
@@ -36,8 +35,8 @@ struct Attached {
   Segment segment;
   int64_t next_look_ns = 0;
 
-  /// Whether the peer has left MPI or died. The first call reads the clock only; later calls check
-  /// the process every 50 ms.
+  /// gone() is true after the peer has left MPI or died. The first call reads the clock only; later
+  /// calls check the process every 50 ms.
   [[nodiscard]] bool gone(uint32_t rank) noexcept;
   [[nodiscard]] bool has_died(uint32_t rank) noexcept;
 };
@@ -47,10 +46,8 @@ class SmQueue final : public FrameQueue {
   SmQueue(const Shared& shared, const Segment& peer) noexcept : shared_(shared), peer_(peer) {}
   bool peek(Frame* frame) noexcept override;
   void pop() noexcept override;
-  /// `index`: ring in the own segment.
   void bind(uint32_t index) noexcept;
   [[nodiscard]] bool bound() const noexcept { return bound_; }
-  /// The peer wrote an invalid frame.
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
 
  private:
@@ -61,13 +58,12 @@ class SmQueue final : public FrameQueue {
   RingReader ring_;
   bool bound_ = false;
   bool damaged_ = false;
-  // Between peek() and pop().
+  // front_lines_ is valid between peek() and pop().
   uint64_t front_lines_ = 0;
   uint32_t front_block_ = Pool::kNone;
   size_t front_bytes_ = 0;
 };
 
-/// Copies by the kernel (process_vm_readv), if permitted.
 class CmaCopy final : public PeerCopy {
  public:
   CmaCopy(Shared& shared, const Attached& peer, uint32_t rank) noexcept
@@ -122,7 +118,7 @@ class SmEndpoint final : public Endpoint {
   OwnProcessCopy own_process_copy_;
   SmClaims claims_;
   RingWriter writer_;
-  size_t inline_limit_ = 0;  // limit of payload in lines
+  size_t inline_limit_ = 0;  // payload bytes
   Line* open_line_ = nullptr;
   uint64_t open_lines_ = 0;
   uint32_t open_block_ = Pool::kNone;

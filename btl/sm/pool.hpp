@@ -2,10 +2,9 @@
 // Pool: blocks of the own segment for payload too large for a ring's lines.
 // Why: last-in first-out reuse keeps few blocks in cache. A peer that does not read must not block
 // others: any peer may use half of the blocks, and each peer has an equal share of the other half.
-// Protocol: the sender marks a block busy and names the block in a frame; the reader copies, then
-// clears the mark, in frame order.
-// Threads: the owner under the channel's lock; readers (other processes) only clear marks. See:
-// tests/unit/btl/pool_test.cc.
+// The sender marks a block busy and names the block in a frame; the reader copies, then clears the
+// mark, in frame order.
+// Threads: readers (other processes) only clear marks.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,6 @@ class Pool {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  /// Unread blocks of one reader, in reading order.
   class InFlight {
    public:
     [[nodiscard]] uint32_t count() const noexcept { return count_; }
@@ -39,13 +37,13 @@ class Pool {
     for (uint32_t block = blocks; block > 0; --block) free_.push_back(first_ + block - 1);
   }
 
-  /// Call before the reader's first take().
+  /// add() precedes the reader's first take().
   void add(InFlight& reader) {
     readers_.push_back(&reader);
     share_ = std::max<size_t>(reserve_ / readers_.size(), 1);
   }
 
-  /// kNone if the reader's allowance is used up.
+  /// take() returns kNone if the reader's allowance is used up.
   [[nodiscard]] uint32_t take(InFlight& reader) noexcept {
     reclaim(reader);
     if (TERN_UNLIKELY(!may_have_more(reader))) {
@@ -60,7 +58,6 @@ class Pool {
     reclaim(reader);
     return reader.count_;
   }
-  /// The next frame names `block`.
   void sent(uint32_t block, InFlight& reader) noexcept {
     segment_.flag(block).busy.store(1, std::memory_order_relaxed);
     next(block) = kNone;
@@ -84,10 +81,10 @@ class Pool {
 
   const Segment& segment_;
   const uint32_t first_;
-  const size_t reserve_;  // free blocks kept for the shares
-  size_t share_ = 1;      // each reader's share of the reserve
+  const size_t reserve_;
+  size_t share_ = 1;
   std::vector<uint32_t> free_;
-  std::vector<uint32_t> next_;  // by block: the next one sent to the same reader
+  std::vector<uint32_t> next_;  // by block: the next block sent to the same reader
   std::vector<InFlight*> readers_;
 };
 

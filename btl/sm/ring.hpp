@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // RingWriter and RingReader: frames in lines of 64 bytes, with a single writer and a single reader.
-// Why: a small message is one cache line: header and up to 48 bytes of payload.
-// Protocol: a frame takes 1 to kMostLines consecutive lines. The first line's mark is the lap
-// (1..255), stored last. The reader clears the first word of the further lines, because stale
-// payload must never look like a mark. A skip frame precedes a frame too long for the end of the
-// ring.
-// Credit: the reader publishes the consumed lines every quarter of the ring; the writer caches the
-// count.
+// Why: a small message is one cache line: header and up to 48 bytes of payload. A frame takes 1 to
+// kMostLines consecutive lines. The first line's mark is the lap (1..255), stored last. The reader
+// clears the first word of the further lines, because stale payload must never look like a mark. A
+// skip frame precedes a frame too long for the end of the ring. The reader publishes its credit,
+// the consumed lines, every quarter of the ring; the writer caches the credit.
 // Cost: two cache-line transfers per small frame.
 #pragma once
 
@@ -32,7 +30,6 @@ inline uint8_t next_lap(uint8_t lap) noexcept {
   return lap == 255 ? uint8_t{1} : static_cast<uint8_t>(lap + 1);
 }
 
-/// The first word, with the mark, is stored last.
 struct HeaderWords {
   uint64_t first, second;
 };
@@ -59,7 +56,6 @@ class RingWriter {
   RingWriter(Line* lines, uint32_t count, RingControl* control) noexcept
       : lines_(lines), count_(count), control_(control) {}
 
-  /// Null if the ring is full.
   [[nodiscard]] Line* reserve(uint64_t needed) noexcept {
     const uint64_t place = head_ & (count_ - 1);
     if (TERN_UNLIKELY(place + needed > count_)) {
@@ -69,8 +65,8 @@ class RingWriter {
     }
     return has_room(needed) ? lines_ + place : nullptr;
   }
-  /// Prefetches a line ahead for writing, against stalls in bursts of small frames. The next line
-  /// is left to the polling reader.
+  /// publish() prefetches a line ahead for writing, against stalls in bursts of small frames. The
+  /// next line is left to the polling reader.
   void publish(Line* line, Header header, uint64_t used) noexcept {
     header.mark = lap_;
     store_header(line, header);
@@ -103,7 +99,6 @@ class RingReader {
   RingReader(Line* lines, uint32_t count, RingControl* control) noexcept
       : lines_(lines), count_(count), control_(control) {}
 
-  /// The next frame's first line, or null.
   [[nodiscard]] const Line* front(Header* header) noexcept {
     for (;;) {
       Line* line = lines_ + (tail_ & (count_ - 1));
@@ -118,9 +113,8 @@ class RingReader {
       advance(lines_to_end());  // consume() publishes the credit
     }
   }
-  /// The limit of a frame, in lines.
   [[nodiscard]] uint64_t lines_to_end() const noexcept { return count_ - (tail_ & (count_ - 1)); }
-  /// True if the caller must notify the writer of new credit.
+  /// If consume() returns true, the caller must notify the writer of new credit.
   bool consume(uint64_t used) noexcept {
     advance(used);
     if (tail_ - published_ < count_ / 4) return false;

@@ -19,7 +19,7 @@
 namespace tern::btl::sm {
 namespace {
 
-constexpr uint64_t kMagic = 0x7465726e2d736d35;  // "tern-sm5"
+constexpr uint64_t kMagic = 0x7465726e2d736d35;
 constexpr size_t kPage = 4096;
 
 size_t page_up(size_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }
@@ -45,14 +45,15 @@ struct Offsets {
   }
 };
 
-/// Without open files, a process is dying, or /proc denies the list.
+/// A process without open files is dying, or /proc denies the list.
 bool has_files(pid_t pid) {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/" + std::to_string(pid) + "/fd", error);
   return !error && files != std::filesystem::directory_iterator();
 }
 
-/// Waits 200 ms for a possibly dying process, to let the launcher report the cause first.
+/// The caller waits 200 ms for a possibly dying process, to let the launcher report the cause
+/// first.
 bool ends_within_a_moment(pid_t pid) {
   constexpr int kLooks = 40;
   constexpr useconds_t kPause = 5000;
@@ -95,7 +96,7 @@ Fd open_of_rank(const SmAddress& address, uint32_t rank) {
 
 size_t Shape::bytes() const noexcept { return Offsets(*this).end; }
 
-// Bounds the sizes against overflow; masks need powers of two.
+// A bound on the sizes prevents overflow; masks need powers of two.
 bool Shape::sensible() const noexcept {
   constexpr uint32_t kMost = 1 << 20;
   return channels > 0 && channels <= kMostChannels && (channels & (channels - 1)) == 0 &&

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segment: a rank's memory, mapped by the host's ranks: doorbell, rings towards the rank, payload
-// pool, slabs, divided equally among the rank's channels.
-// Why: a memfd leaves nothing behind and admits only processes of the same user
-// (base/shared_file.hpp).
+// Segment: a rank's memory, mapped by the host's ranks, and divided equally among the rank's
+// channels.
+// Why: a memfd leaves nothing behind and admits only processes of the same user.
 // Layout: SegmentHead | RingControl[] | SharedClaims[] | BlockFlag[] | rings | pool blocks | slabs.
-// Untouched pages are not allocated.
 #pragma once
 
 #include <array>
@@ -35,17 +33,17 @@ struct alignas(kLine) Line {
 struct SegmentHead {
   uint64_t magic;
   uint32_t channels, rings, ring_lines, blocks, rank;
-  std::atomic<uint32_t> gone;                      // kLeft: the owner has left MPI
+  std::atomic<uint32_t> gone;
   static constexpr uint32_t kLeft = 1, kDied = 2;  // kDied is set by peers
   alignas(kLine) Doorbell doorbell;
-  /// Claimed by senders in order.
+  /// Senders claim rings and pairs in order.
   struct alignas(kLine) Claimed {
     std::atomic<uint32_t> rings;
   };
   std::array<Claimed, kMostChannels> claimed;
 };
 
-/// `owner`: the writer, 0 while being claimed.
+/// `owner` is the writer, or 0 while a sender claims the ring.
 struct RingControl {
   alignas(kLine) std::atomic<uint64_t> owner;
   static uint64_t name(uint32_t rank, uint32_t channel) noexcept {
@@ -56,7 +54,6 @@ struct RingControl {
   alignas(kLine) std::atomic<uint64_t> consumed;
 };
 
-/// 1 until the reader has copied the block.
 struct alignas(kLine) BlockFlag {
   std::atomic<uint32_t> busy;
 };
@@ -65,7 +62,7 @@ struct PoolPayload {
   uint32_t block;
 };
 
-/// Rings and blocks per channel. Indices count over all channels.
+/// Shape counts rings and blocks per channel; indices count over all channels.
 struct Shape {
   uint32_t channels, rings, ring_lines, blocks;
   [[nodiscard]] size_t bytes() const noexcept;
@@ -78,18 +75,15 @@ struct Shape {
   }
 };
 
-/// The location of a segment, published through boot.
 struct SmAddress : FileOffer {
   uint64_t bytes = 0;
-  uint64_t base = 0;  // in the owner: read by the probe of copies, used directly in the same
-                      // process
+  uint64_t base = 0;  // address in the owner
 };
 
 class Segment {
  public:
   Segment() = default;
   static Segment create(const Shape& shape, uint32_t rank);
-  /// Throws Error with the cure.
   static Segment attach(const SmAddress& address, uint32_t rank);
 
   [[nodiscard]] SegmentHead& head() const noexcept { return *at<SegmentHead>(0); }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // SmSlabs: slabs in the segments of the ranks of one host.
-// Lifetime: Sm. Threads: under the channel's lock.
 #pragma once
 
 #include <unistd.h>
@@ -18,7 +17,7 @@ class HostSegments {
  public:
   [[nodiscard]] virtual bool reaches_segment(const core::Peer& peer) const noexcept = 0;
   [[nodiscard]] virtual const Segment& segment() const noexcept = 0;
-  /// Attaches at the first call. Throws Error.
+  /// attached() attaches the peer's segment at the first call. Throws Error.
   virtual Attached& attached(const core::Peer& peer) = 0;
 
  protected:
@@ -45,8 +44,8 @@ class SmSlabs final : public core::Slabs {
 
  private:
   struct Free {
-    uint32_t untouched = 0;          // from here on, slabs have no pages yet
-    std::vector<uint32_t> returned;  // capacity for all claimed slabs
+    uint32_t untouched = 0;  // first slab without pages
+    std::vector<uint32_t> returned;
   };
 
   const core::Process& process_;

@@ -23,7 +23,7 @@ Shape shape_for(const core::Process& process) {
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_ring_bytes) / kLine);
   const auto blocks =
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_pool_bytes) / kBlockBytes);
-  // A peer with more channels writes to an own channel from several.
+  // A peer with more channels writes to an own channel from several channels.
   const uint32_t channels = process.channel_count();
   const auto rings = static_cast<uint32_t>(process.node.ranks) * (kMostChannels / channels);
   return {channels, rings, lines, blocks};
@@ -126,7 +126,6 @@ uint32_t Sm::claimed(std::memory_order order) const noexcept {
   return segment_->head().claimed[shared_.own_channel].rings.load(order);
 }
 
-// A newly claimed ring announces a first message.
 void Sm::meet_new_senders() noexcept {
   const uint32_t rings = segment_->shape().rings;
   const uint32_t claimed_rings = std::min(claimed(std::memory_order_acquire), rings);
@@ -146,7 +145,7 @@ void Sm::meet_new_senders() noexcept {
   }
 }
 
-// Descriptors may become free: retries for 5 s, while the sender waits.
+// Descriptors may become free, so attaching is retried for 5 s while the sender waits.
 bool Sm::may_pass(const Error& error) noexcept {
   constexpr int64_t kLongest = 5'000'000'000, kBetweenTries = 10'000'000;
   const int64_t now = now_ns();
@@ -176,7 +175,6 @@ void Sm::meet(uint64_t writer, uint32_t ring) {
   senders_.push_back(&endpoint);
 }
 
-// Once; under a launcher this ends the process.
 void Sm::give_up(const std::string& why) noexcept {
   if (given_up_) return;
   given_up_ = true;
@@ -200,7 +198,6 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
   return frames;
 }
 
-// A peer with a bound ring has attached this segment.
 bool Sm::is_met() const noexcept {
   return std::all_of(endpoints_.begin(), endpoints_.end(), [](const auto& endpoint) {
     return endpoint->queue.bound() || endpoint->gone();

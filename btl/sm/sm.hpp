@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sm: the transport between the ranks of one host, over shared memory.
-// See: btl/README.md, tests/unit/btl/.
 #pragma once
 
 #include <memory>
@@ -60,10 +59,10 @@ class Sm final : public Btl, HostSegments {
   SmSlabs slabs_;
   std::unordered_map<uint32_t, Attached> attached_;
   std::vector<std::unique_ptr<SmEndpoint>> endpoints_;
-  std::vector<SmEndpoint*> senders_;  // with a ring towards this rank
+  std::vector<SmEndpoint*> senders_;
   bool given_up_ = false;
   uint32_t met_ = 0;
-  int64_t refused_since_ = 0, try_again_at_ = 0;  // missing descriptors; now_ns()
+  int64_t refused_since_ = 0, try_again_at_ = 0;
 };
 
 [[nodiscard]] std::vector<Trial> try_here();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trial of shared memory: two child processes exchange frames, then read and write each other's
 // private memory.
-// Why: siblings, like the ranks of mpirun, so the kernel applies the same rules.
+// Why: the ranks of mpirun are siblings, too, so the kernel applies the same rules.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ namespace tern::btl::sm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kTimeout = std::chrono::seconds(2);
 constexpr uint32_t kFrames = 96;
 constexpr size_t kSizes[] = {8, 1000, kBlockBytes};  // in one line, several, the pool
 constexpr size_t kCopied = 65536;
@@ -35,7 +35,7 @@ constexpr size_t kCopied = 65536;
 struct Meeting {
   std::atomic<int> arrivals;
   boot::ConnectionInfo infos[2];
-  std::atomic<std::byte*> memory[2];  // private, kCopied bytes
+  std::atomic<std::byte*> memory[2];
   pid_t pids[2];
   std::atomic<uint32_t> frames;
   int copy_errors[2];
@@ -48,7 +48,7 @@ struct Meeting {
 
 template <class Condition>
 void wait_for(const char* what, Condition&& condition) {
-  for (const auto end = Clock::now() + kPatience; !condition();) {
+  for (const auto end = Clock::now() + kTimeout; !condition();) {
     if (Clock::now() > end) gave_up(what);
     std::this_thread::yield();
   }
@@ -118,7 +118,6 @@ void exchange_frames(Sm& sm, Endpoint& peer, const Taker& taker) {
   });
 }
 
-// Rank 0 reads rank 1's private memory, then rank 1 writes rank 0's.
 void copy_memory(Meeting& meeting, TrialBoot& boot, int rank) {
   std::vector<std::byte> memory(kCopied, static_cast<std::byte>(rank + 1)), copy(kCopied);
   meeting.memory[rank] = memory.data();
@@ -178,7 +177,7 @@ pid_t start_rank(Meeting& meeting, int rank) {
 std::string end_of_rank(pid_t pid, const char* failure) {
   if (pid < 0) return strf("no process could be started: %s", std::strerror(errno));
   int status = 0;
-  for (const auto end = Clock::now() + 3 * kPatience; ::waitpid(pid, &status, WNOHANG) == 0;) {
+  for (const auto end = Clock::now() + 3 * kTimeout; ::waitpid(pid, &status, WNOHANG) == 0;) {
     if (Clock::now() > end) ::kill(pid, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -246,7 +245,7 @@ std::vector<Trial> try_here() {
   const pid_t ranks[] = {start_rank(meeting, 0), start_rank(meeting, 1)};
   std::string failure = end_of_rank(ranks[0], meeting.failures[0]);
   const std::string other = end_of_rank(ranks[1], meeting.failures[1]);
-  // A missing peer is a symptom, so prefer the other rank's failure.
+  // A missing peer is a symptom, so the other rank's failure is reported instead.
   if (failure.empty() || failure.find("did not happen") != std::string::npos)
     failure = other.empty() ? failure : other;
   const Trial frames = judge_frames(meeting, failure);

@@ -11,7 +11,6 @@
 namespace tern::btl::ucx {
 namespace {
 
-// Limit of frames on the stack.
 constexpr size_t kSmall = 2048;
 
 }  // namespace
@@ -37,7 +36,7 @@ UcxEndpoint::~UcxEndpoint() = default;
 
 // Small frames need no block if UCX has room.
 bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
-  if (TERN_UNLIKELY(fate.dead_locked())) return true;  // dropped: the peer is lost
+  if (TERN_UNLIKELY(fate.dead_locked())) return true;
   if (TERN_LIKELY(header.bytes <= kSmall) && send_small(header, payload)) return true;
   std::byte* const room = begin(header.bytes);
   if (room == nullptr) return false;
@@ -151,7 +150,7 @@ void UcxEndpoint::sent(void* request, ucs_status_t status, void* sent_block) noe
   if (TERN_UNLIKELY(status != UCS_OK)) failed(&endpoint, endpoint.ep_, status);
 }
 
-// UCX calls failed() inside progress, so only mark the failure.
+// UCX calls failed() inside progress, so failed() only marks the endpoint.
 void UcxEndpoint::failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept {
   auto& self = *static_cast<UcxEndpoint*>(endpoint);
   const char* const why = self.worker_.ucp.ucs_status_string(status);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // UcxEndpoint: one channel of a peer on another host.
-// Lifetime: Ucx. Threads: under the channel's lock.
 #pragma once
 
 #include <string>
@@ -14,7 +13,6 @@ namespace tern::btl::ucx {
 
 class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
  public:
-  /// `address`: the peer's. Throws Error.
   UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, bool maps,
               const std::string& address, const Origin& own);
   ~UcxEndpoint() override;
@@ -34,12 +32,11 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   const char* reason() const noexcept override { return "UCX: the network"; }
 
   [[nodiscard]] bool closed() const noexcept { return ep_ == nullptr; }
-  /// Does not contact the peer. Returns the close request, or null.
+  /// close() does not contact the peer. Returns the close request, or null.
   [[nodiscard]] void* close() noexcept;
 
  private:
   [[nodiscard]] bool send_small(const Header& header, const void* payload) noexcept;
-  /// Returns UCX's request, or null when done.
   void* post(const void* what, size_t count, ucp_request_param_t* params, void* user_data) noexcept;
   static void sent(void* request, ucs_status_t status, void* block) noexcept;
   static void ended(void* request, ucs_status_t status, void* direct) noexcept;

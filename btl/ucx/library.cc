@@ -19,7 +19,6 @@ struct Opened {
   std::string why;
 };
 
-// The user's values take precedence.
 void set_environment() {
   // UCX's CUDA modules would call cuInit().
   if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) == nullptr)
@@ -30,7 +29,7 @@ void set_environment() {
   ::setenv("UCX_ERROR_SIGNALS", "", 0);
   ::setenv("UCX_HANDLE_ERRORS", "none", 0);
   ::setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
-  // Fits a frame with kMaxZeroCopy bytes, so TCP need not reassemble frames.
+  // The segment holds a frame with kMaxZeroCopy bytes, so TCP need not reassemble frames.
   ::setenv("UCX_TCP_RX_SEG_SIZE", "132k", 0);
 }
 

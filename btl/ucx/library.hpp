@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: UCX, opened at first need. Never closed: UCX hooks the allocator.
+// Library: UCX, opened at first need, and never closed, because UCX hooks the allocator.
 // Threads: any. See: TERN_UCX_LIBRARY in tern(7).
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tern::btl::ucx {
 
-/// All present in 1.13.
+/// UCX 1.13 has all these functions.
 // clang-format off
 #define TERN_UCX_FUNCTIONS(X)                                                                  \
   X(ucp_get_version) X(ucp_init_version) X(ucp_config_read) X(ucp_config_modify)               \
@@ -29,8 +29,7 @@ struct Library {
   unsigned major = 0, minor = 0;
 };
 
-/// Null, with the reason, on failure. `file`: TERN_UCX_LIBRARY, or empty. The first call opens the
-/// library.
+/// library() returns null with the reason on failure.
 [[nodiscard]] const Library* library(const std::string& file, std::string* why);
 
 }  // namespace tern::btl::ucx

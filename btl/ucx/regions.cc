@@ -76,7 +76,7 @@ std::unique_ptr<MemoryRegion> UcxEndpoint::register_memory(void* address, size_t
   }
 }
 
-// UCX trusts lengths inside the key: pads with zeros to the maximum size.
+// UCX trusts lengths inside the key, so the key is padded with zeros to the maximum size.
 std::unique_ptr<RemoteKey> UcxEndpoint::import_key(std::span<const std::byte> key) noexcept {
   if (fate.dead_locked() || key.empty() || key.size() > MemoryRegion::kMostKey) return nullptr;
   std::array<std::byte, MemoryRegion::kMostKey> whole{};

@@ -77,7 +77,7 @@ void Ucx::give_up_failed() noexcept {
   }
 }
 
-// At once, after 50 ms, and a second later.
+// The searches run at once, after 50 ms, and a second later.
 void Ucx::limit_silence_of_new() noexcept {
   constexpr int64_t kSoonNs = 50'000'000, kLaterNs = 1'000'000'000;
   const int64_t now = now_ns();
@@ -93,7 +93,7 @@ Alarm Ucx::alarm() noexcept {
   return {fd, [](void* self) noexcept { return static_cast<Ucx*>(self)->arm(); }, this};
 }
 
-// Some versions of UCX are busy for ever: after a few refusals the rank sleeps anyway.
+// Some versions of UCX are always busy, so the rank sleeps after a few refusals.
 bool Ucx::arm() noexcept {
   constexpr int kRefusals = 3;
   attention_.wake();

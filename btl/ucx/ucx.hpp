@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ucx: the transport between hosts, over UCX. See: README.md, tests/unit/btl/behaviour_test.cc,
-// tests/hosts/.
+// Ucx: the transport between hosts, over UCX.
 #pragma once
 
 #include <memory>
@@ -38,7 +37,7 @@ class Ucx final : public net::Network {
 
   Worker worker_;
   int busy_ = 0;
-  int looks_for_sockets_ = 0;  // further searches, because connections open late
+  int looks_for_sockets_ = 0;  // remaining searches for sockets, because connections open late
   int64_t next_look_ns_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context, Worker: making and destroying UCX's objects.
+// Context, Worker: UCX's objects.
 #include "btl/ucx/worker.hpp"
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace tern::btl::ucx {
 namespace {
 
-// Keeps the user's UCX_TLS. Ranks of one host use sm.
+// The user's UCX_TLS takes precedence. Ranks of one host use sm.
 void configure(const Library& ucp, ucp_config_t* config) {
   if (std::getenv("UCX_TLS") == nullptr)
     require(ucp, ucp.ucp_config_modify(config, "TLS", "^sm,self"), "UCX_TLS=^sm,self");
@@ -60,7 +60,7 @@ Worker::Worker(std::shared_ptr<UcpContext> of) : context(std::move(of)), ucp(con
 
 Worker::~Worker() {
   if (flush_ != nullptr) ucp.ucp_request_free(flush_);
-  // UCX owns blocks under way.
+  // UCX owns the memory of blocks under way.
   constexpr int64_t kPatienceNs = 1'000'000'000;
   for (const int64_t end = now_ns() + kPatienceNs; has_under_way() && now_ns() < end;) progress();
   ucp.ucp_worker_destroy(worker_);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context, Worker: UCX's objects: one context per process, one worker per channel.
-// Lifetime: Ucx; the context with the last worker. Threads: a worker under the channel's lock.
-// Errors: constructors throw Error.
+// Context, Worker: UCX's objects: one context per process, one worker per channel. Errors:
+// constructors throw Error.
 #pragma once
 
 #include <memory>
@@ -33,20 +32,17 @@ class Worker {
   explicit Worker(std::shared_ptr<UcpContext> context);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  /// Close all endpoints first.
+  /// All endpoints are closed before ~Worker().
   ~Worker();
 
   [[nodiscard]] ucp_worker_h get() const noexcept { return worker_; }
-  /// Network devices only.
+  /// address() covers network devices only.
   [[nodiscard]] std::string address() const;
   void receive_frames(ucp_am_recv_callback_t callback, void* context);
   unsigned progress() noexcept { return ucp.ucp_worker_progress(worker_); }
-  /// -1 without a descriptor.
   [[nodiscard]] int descriptor() const noexcept;
 
-  /// is_quiet() requires a later flush.
   void count_send() noexcept { dirty_ = true; }
-  /// Whether all sent data survives this process's exit. Call again after progress until true.
   [[nodiscard]] bool is_quiet() noexcept;
 
   bool offloads_puts = false;
@@ -71,7 +67,6 @@ class Worker {
   void* flush_ = nullptr;
 };
 
-/// Throws Error unless `status` is UCS_OK.
 void require(const Library& ucp, ucs_status_t status, const char* what);
 
 }  // namespace tern::btl::ucx

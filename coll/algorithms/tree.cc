@@ -9,7 +9,7 @@
 namespace tern::coll {
 
 void Tree::attach(int32_t child, int32_t parent) noexcept {
-  Node& above = at(parent);
+  TreeNode& above = at(parent);
   at(child).parent = parent;
   if (above.first < 0)
     above.first = child;

@@ -26,20 +26,20 @@ class Tree {
   [[nodiscard]] std::vector<int32_t> subtree(int32_t rank) const;
 
  private:
-  struct Node {
+  struct TreeNode {
     int32_t parent = -1, first = -1, last = -1, next = -1;
   };
   explicit Tree(int32_t ranks) : nodes_(static_cast<size_t>(ranks)) {}
-  [[nodiscard]] const Node& at(int32_t rank) const noexcept {
+  [[nodiscard]] const TreeNode& at(int32_t rank) const noexcept {
     return nodes_[static_cast<size_t>(rank)];
   }
-  [[nodiscard]] Node& at(int32_t rank) noexcept { return nodes_[static_cast<size_t>(rank)]; }
+  [[nodiscard]] TreeNode& at(int32_t rank) noexcept { return nodes_[static_cast<size_t>(rank)]; }
   void attach(int32_t child, int32_t parent) noexcept;
   void hang(const std::vector<int32_t>& members, int32_t radix) noexcept;
   void hang_levels(const Levels& levels, size_t level, const std::vector<int32_t>& members);
   void collect(int32_t rank, std::vector<int32_t>& found) const;
 
-  std::vector<Node> nodes_;
+  std::vector<TreeNode> nodes_;
 };
 
 /// A rank's place in its host's tree, rooted at the lowest rank.

@@ -65,7 +65,7 @@ MPI_Count Geometry::length_of(MPI_Count pass) const noexcept {
   return std::min(pass_length_, like_.block - pass * pass_length_);
 }
 
-Geometry::Range Geometry::split_range(const Slice& slice, MPI_Count pass) const noexcept {
+ElementRange Geometry::split_range(const Slice& slice, MPI_Count pass) const noexcept {
   const MPI_Count start = pass * pass_length_;
   const MPI_Count length = length_of(pass);
   const MPI_Count first = before(length, schedule_->parts, slice.first);
@@ -73,7 +73,7 @@ Geometry::Range Geometry::split_range(const Slice& slice, MPI_Count pass) const 
   return {start + first, end - first};
 }
 
-Geometry::Range Geometry::block_range(const Area& area, const Slice& slice) noexcept {
+ElementRange Geometry::block_range(const Area& area, const Slice& slice) noexcept {
   if (area.counts == nullptr) return {slice.first * area.block, slice.blocks * area.block};
   const MPI_Count first = area.displs[slice.first];
   const int32_t last = slice.first + slice.blocks - 1;
@@ -125,7 +125,7 @@ pml::Buffer Geometry::at(const Slice& slice, MPI_Count pass, std::byte* scratch)
   if (area.types != nullptr)
     return {moved(area.base, area.displs[slice.first]), area.counts[slice.first],
             area.types[slice.first]};
-  Range range;
+  ElementRange range;
   if (splits_)
     range = split_range(slice, pass);
   else if (scratched)

@@ -51,11 +51,8 @@ class Geometry {
                                std::byte* scratch) const noexcept;
 
  private:
-  struct Range {
-    MPI_Count first, count;  // elements
-  };
-  [[nodiscard]] Range split_range(const Slice& slice, MPI_Count pass) const noexcept;
-  [[nodiscard]] static Range block_range(const Area& area, const Slice& slice) noexcept;
+  [[nodiscard]] ElementRange split_range(const Slice& slice, MPI_Count pass) const noexcept;
+  [[nodiscard]] static ElementRange block_range(const Area& area, const Slice& slice) noexcept;
   [[nodiscard]] MPI_Count length_of(MPI_Count pass) const noexcept;
   [[nodiscard]] MPI_Count scratch_count(const Slice& slice) const noexcept;
   [[nodiscard]] MPI_Count blocks_before(int32_t block) const noexcept;

@@ -14,6 +14,12 @@
 
 namespace tern::coll {
 
+/// Elements [first, first + count) of a block or vector; bytes where the type is not needed.
+struct ElementRange {
+  MPI_Count first, count;
+  [[nodiscard]] MPI_Count end() const noexcept { return first + count; }
+};
+
 /// A buffer: blocks of `count` elements, or of counts[i] elements at displs[i] (in elements;
 /// adjacent without displs). Operations that split: a vector of `count`. With `types`, displs count
 /// bytes.

@@ -65,8 +65,8 @@ Notice make_notice(Notice::Says says, CallNumber number, int rank, const std::st
   return notice;
 }
 
-Trouble& trouble_of(CommRefusals& state) {
-  if (state.trouble == nullptr) state.trouble = std::make_unique<Trouble>();
+RefusalState& trouble_of(CommRefusals& state) {
+  if (state.trouble == nullptr) state.trouble = std::make_unique<RefusalState>();
   return *state.trouble;
 }
 
@@ -87,7 +87,7 @@ Refusals::Refusals(core::Channel& channel, UnderWay& under_way) noexcept
       byte_(&core::predefined_type(process_, MPI_BYTE)) {}
 
 Refusals::~Refusals() {
-  for (const Told& told : told_)
+  for (const NoticeInFlight& told : in_flight_)
     for (core::Request* const request : told.sends) request->release();
 }
 
@@ -129,7 +129,7 @@ void Refusals::refuse(core::Communicator& comm, bool persistent, int code,
   (void)fail_on(last.object, code, "%s", why.text.c_str());
 }
 
-void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
+void Refusals::defer(CommRefusals& state, RefusalState::Deferred refusal) {
   const auto& trouble = state.trouble;
   if (trouble != nullptr && trouble->deferred &&
       trouble->deferred->persistent == refusal.persistent) {
@@ -147,7 +147,7 @@ void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
 // A computing rank may still call the replacing collective.
 bool Refusals::waited_long(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return false;
-  Trouble::Deferred& deferred = *state.trouble->deferred;
+  RefusalState::Deferred& deferred = *state.trouble->deferred;
   const int64_t now = now_ns();
   deferred.waited += std::min(now - deferred.seen, kWaits);
   deferred.seen = now;
@@ -157,7 +157,7 @@ bool Refusals::waited_long(CommRefusals& state) noexcept {
 // A call replaces only its own kind.
 void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
-  const Trouble::Deferred& refused = *state.trouble->deferred;
+  const RefusalState::Deferred& refused = *state.trouble->deferred;
   if (refused.persistent != persistent && refused.followed == 0) return tell_deferred(state);
   state.trouble->deferred.reset();
   --deferred_;
@@ -166,7 +166,7 @@ void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
 
 void Refusals::make_up(CommRefusals& state, bool persistent, CallKind kind) {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
-  Trouble::Deferred& refused = *state.trouble->deferred;
+  RefusalState::Deferred& refused = *state.trouble->deferred;
   if (refused.persistent != persistent) {
     if (refused.followed == 0) tell_deferred(state);
     return;
@@ -181,7 +181,7 @@ void Refusals::make_up(CommRefusals& state, bool persistent, CallKind kind) {
   if (tells) tell_all(comm, notice);
 }
 
-void Refusals::compare(CommRefusals& state, const Trouble::Heard& heard) {
+void Refusals::compare(CommRefusals& state, const RefusalState::Heard& heard) {
   core::Communicator& comm = state.communicator;
   const Notice& notice = heard.notice;
   const bool persistent = notice.persistent != 0;
@@ -201,7 +201,7 @@ void Refusals::compare(CommRefusals& state, const Trouble::Heard& heard) {
 
 void Refusals::tell_deferred(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
-  const Trouble::Deferred deferred = *std::exchange(state.trouble->deferred, std::nullopt);
+  const RefusalState::Deferred deferred = *std::exchange(state.trouble->deferred, std::nullopt);
   --deferred_;
   channel_.progress.stay_awake(-1);
   refuse_call(state.communicator, take_number(state.communicator, deferred.persistent, kNoCall),
@@ -210,7 +210,7 @@ void Refusals::tell_deferred(CommRefusals& state) noexcept {
 
 // Calls have followed: the rank may still enter the next call.
 void Refusals::tell_waiting(CommRefusals& state) {
-  Trouble::Deferred& refused = *state.trouble->deferred;
+  RefusalState::Deferred& refused = *state.trouble->deferred;
   if (refused.followed == 0) return tell_deferred(state);
   refused.waited = 0;
   core::Communicator& comm = state.communicator;
@@ -249,7 +249,7 @@ void Refusals::look() noexcept {
   const bool fresh = channel_.refusals != heard_;
   heard_ = channel_.refusals;
   troubled_ = true;
-  tell_untold();
+  send_unsent();
   for (CommRefusals* state = states_; state != nullptr;) {
     const uint64_t forgotten = left_;
     CommRefusals* const following = state->following;
@@ -276,7 +276,7 @@ void Refusals::hear(CommRefusals& state, bool fresh) {
   while (fresh && receive(state, comm, comm.inter())) continue;
   while (fresh && comm.inter() && comm.side && receive(state, *comm.side, false)) continue;
   if (state.trouble == nullptr) return;
-  std::list<Trouble::Coming>& coming = state.trouble->coming;
+  std::list<RefusalState::Coming>& coming = state.trouble->coming;
   for (auto one = coming.begin(); one != coming.end();) {
     const auto come = one++;
     if (come->request->done()) take_one(state, come);
@@ -286,8 +286,8 @@ void Refusals::hear(CommRefusals& state, bool fresh) {
 
 // Cancels unmatched receives at once.
 bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across) {
-  std::list<Trouble::Coming>& coming = trouble_of(state).coming;
-  Trouble::Coming& one = coming.emplace_back(Trouble::Coming{nullptr, across, {}});
+  std::list<RefusalState::Coming>& coming = trouble_of(state).coming;
+  RefusalState::Coming& one = coming.emplace_back(RefusalState::Coming{nullptr, across, {}});
   const pml::Envelope from{&on, MPI_ANY_SOURCE, pml::kRefusalTag, pml::Plane::kCollective};
   const int code =
       channel_.pml->irecv_locked({&one.notice, sizeof one.notice, byte_}, from, &one.request);
@@ -307,7 +307,7 @@ bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across)
   return false;
 }
 
-void Refusals::take_one(CommRefusals& state, std::list<Trouble::Coming>::iterator come) {
+void Refusals::take_one(CommRefusals& state, std::list<RefusalState::Coming>::iterator come) {
   take(state, {come->notice, come->across}, has_come(state.communicator, come->notice));
   come->request->release();
   state.trouble->coming.erase(come);
@@ -316,9 +316,9 @@ void Refusals::take_one(CommRefusals& state, std::list<Trouble::Coming>::iterato
 }
 
 // Stores a notice about a later call: this rank may refuse it too.
-void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come) {
+void Refusals::take(CommRefusals& state, const RefusalState::Heard& heard, bool come) {
   core::Communicator& comm = state.communicator;
-  Trouble& trouble = trouble_of(state);
+  RefusalState& trouble = trouble_of(state);
   const Notice& notice = heard.notice;
   const CallNumber number = number_of(notice);
   const char* const where = heard.across ? " of the other group" : "";
@@ -336,8 +336,9 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
   if (notice.says == Notice::Says::kAbsent &&
       (!come || behind(notice.number + 1, next(comm, notice.persistent != 0))))
     return;
-  const auto same = std::find_if(trouble.refused.begin(), trouble.refused.end(),
-                                 [&](const Trouble::Refused& own) { return own.number == number; });
+  const auto same =
+      std::find_if(trouble.refused.begin(), trouble.refused.end(),
+                   [&](const RefusalState::Refused& own) { return own.number == number; });
   if (same != trouble.refused.end()) {
     if (notice.says == Notice::Says::kAbsent) return;
     if (++same->others == others(comm)) trouble.refused.erase(same);
@@ -358,9 +359,9 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
 
 void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent) {
   if (state.trouble == nullptr) return;
-  std::vector<Trouble::Heard>& heard = state.trouble->heard;
+  std::vector<RefusalState::Heard>& heard = state.trouble->heard;
   for (size_t i = 0; i < heard.size();) {
-    const Trouble::Heard one = heard[i];
+    const RefusalState::Heard one = heard[i];
     const bool come =
         one.notice.says == Notice::Says::kInstead  // compared once the call has its number
             ? has_come(state.communicator, one.notice)
@@ -472,7 +473,7 @@ void Refusals::leave(CommRefusals& state) noexcept {
   ++left_;
   if (state.trouble != nullptr) {
     waiting_ -= state.trouble->heard.size() + state.trouble->coming.size();
-    for (const Trouble::Coming& one : state.trouble->coming) one.request->release();
+    for (const RefusalState::Coming& one : state.trouble->coming) one.request->release();
     drop_deferred(state, state.trouble->deferred && state.trouble->deferred->persistent);
   }
   (state.previous == nullptr ? states_ : state.previous->following) = state.following;

@@ -55,19 +55,19 @@ struct Notice {
   char why[164];  // error text, truncated
 };
 
-struct Told {
+struct NoticeInFlight {
   Notice notice;
   std::vector<core::Request*> sends;
 };
 
-struct Untold {
+struct UnsentNotice {
   Notice notice;
   core::Communicator* on;  // holds a pending operation
   int rank;
   int64_t since, tried;  // now_ns()
 };
 
-struct Trouble {
+struct RefusalState {
   struct Refused {
     CallNumber number;
     int others;  // other ranks' refusals
@@ -100,9 +100,9 @@ struct CommRefusals : core::CollState {
   explicit CommRefusals(core::Communicator& owner) noexcept : communicator(owner) {}
 
   core::Communicator& communicator;
-  Fate fate;                         // dead: all collectives fail
-  bool shares_memory = false;        // as far as known
-  std::unique_ptr<Trouble> trouble;  // null: no notice yet
+  Fate fate;                              // dead: all collectives fail
+  bool shares_memory = false;             // as far as known
+  std::unique_ptr<RefusalState> trouble;  // null: no notice yet
   CommRefusals *previous = nullptr, *following = nullptr;
 };
 
@@ -168,31 +168,31 @@ class Refusals {
     return channel_.refusals != heard_ || waiting_ + deferred_ != 0;
   }
   TERN_COLD void look() noexcept;
-  [[nodiscard]] bool all_told() const noexcept { return untold_.empty(); }
+  [[nodiscard]] bool all_told() const noexcept { return unsent_.empty(); }
 
  private:
   [[nodiscard]] static CallNumber take_number(core::Communicator& communicator, bool persistent,
                                               uint64_t bits) noexcept;
   // Functions that send or receive throw std::bad_alloc.
   void tell_all(core::Communicator& communicator, const Notice& notice);
-  Told& tell(const Notice& notice);
-  void send(Told& told, core::Communicator& on, int rank);
-  [[nodiscard]] bool try_to_send(Told& told, core::Communicator& on, int rank);
+  NoticeInFlight& tell(const Notice& notice);
+  void send(NoticeInFlight& told, core::Communicator& on, int rank);
+  [[nodiscard]] bool try_to_send(NoticeInFlight& told, core::Communicator& on, int rank);
   [[nodiscard]] bool receive(CommRefusals& state, core::Communicator& on, bool across);
-  void take_one(CommRefusals& state, std::list<Trouble::Coming>::iterator come);
+  void take_one(CommRefusals& state, std::list<RefusalState::Coming>::iterator come);
   /// `fresh`: new notices may have arrived.
   void hear(CommRefusals& state, bool fresh);
-  void tell_untold() noexcept;
-  [[nodiscard]] bool try_again(Untold& one) noexcept;
+  void send_unsent() noexcept;
+  [[nodiscard]] bool try_again(UnsentNotice& one) noexcept;
   /// `come`: this rank has reached the call.
-  void take(CommRefusals& state, const Trouble::Heard& heard, bool come);
+  void take(CommRefusals& state, const RefusalState::Heard& heard, bool come);
   /// Handles stored notices before these numbers.
   void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
-  void defer(CommRefusals& state, Trouble::Deferred refusal);
+  void defer(CommRefusals& state, RefusalState::Deferred refusal);
   void make_up(CommRefusals& state, bool persistent, CallKind kind);
   /// Another rank's call must match this rank's call of its number.
-  void compare(CommRefusals& state, const Trouble::Heard& heard);
+  void compare(CommRefusals& state, const RefusalState::Heard& heard);
   void drop_deferred(CommRefusals& state, bool persistent) noexcept;
   [[nodiscard]] bool waited_long(CommRefusals& state) noexcept;
   void tell_deferred(CommRefusals& state) noexcept;
@@ -208,8 +208,8 @@ class Refusals {
   uint64_t heard_ = 0;  // last value read of channel_.refusals
   size_t deferred_ = 0;
   size_t waiting_ = 0;  // stored notices and failed sends
-  std::list<Told> told_;
-  std::vector<Untold> untold_;
+  std::list<NoticeInFlight> in_flight_;
+  std::vector<UnsentNotice> unsent_;
 };
 
 }  // namespace tern::coll

@@ -19,7 +19,7 @@ constexpr int64_t kLongestUntold = 5'000'000'000, kBetweenTries = 10'000'000;
 }  // namespace
 
 void Refusals::tell_all(core::Communicator& comm, const Notice& notice) {
-  Told& told = tell(notice);
+  NoticeInFlight& told = tell(notice);
   const auto to_all = [&](core::Communicator& on) {
     for (int rank = 0; rank < on.peer_count(); ++rank)
       if (on.inter() || rank != on.rank()) send(told, on, rank);
@@ -29,18 +29,18 @@ void Refusals::tell_all(core::Communicator& comm, const Notice& notice) {
 }
 
 // Releases completed notices first.
-Told& Refusals::tell(const Notice& notice) {
-  for (Told& told : told_)
+NoticeInFlight& Refusals::tell(const Notice& notice) {
+  for (NoticeInFlight& told : in_flight_)
     std::erase_if(told.sends, [](core::Request* request) {
       if (!request->done()) return false;
       request->release();
       return true;
     });
-  std::erase_if(told_, [](const Told& told) { return told.sends.empty(); });
-  return told_.emplace_back(Told{notice, {}});
+  std::erase_if(in_flight_, [](const NoticeInFlight& told) { return told.sends.empty(); });
+  return in_flight_.emplace_back(NoticeInFlight{notice, {}});
 }
 
-bool Refusals::try_to_send(Told& told, core::Communicator& on, int rank) {
+bool Refusals::try_to_send(NoticeInFlight& told, core::Communicator& on, int rank) {
   told.sends.reserve(told.sends.size() + 1);
   core::Request* request = nullptr;
   const pml::Buffer buffer{&told.notice, sizeof told.notice, byte_};
@@ -56,17 +56,17 @@ bool Refusals::try_to_send(Told& told, core::Communicator& on, int rank) {
   return code == MPI_SUCCESS;
 }
 
-void Refusals::send(Told& told, core::Communicator& on, int rank) {
+void Refusals::send(NoticeInFlight& told, core::Communicator& on, int rank) {
   if (on.fate.dead_locked() || try_to_send(told, on, rank)) return;
   const int64_t now = now_ns();
-  untold_.push_back({told.notice, &on, rank, now, now});
+  unsent_.push_back({told.notice, &on, rank, now, now});
   ++on.pending;
   ++waiting_;
   channel_.progress.stay_awake(1);
 }
 
 // Another program may hold the file descriptors for a while.
-bool Refusals::try_again(Untold& one) noexcept {
+bool Refusals::try_again(UnsentNotice& one) noexcept {
   one.tried = now_ns();
   if (one.on->fate.dead_locked()) return true;
   try {
@@ -81,14 +81,14 @@ bool Refusals::try_again(Untold& one) noexcept {
   return true;
 }
 
-void Refusals::tell_untold() noexcept {
-  for (size_t i = 0; i < untold_.size();) {
-    if (now_ns() - untold_[i].tried < kBetweenTries || !try_again(untold_[i])) {
+void Refusals::send_unsent() noexcept {
+  for (size_t i = 0; i < unsent_.size();) {
+    if (now_ns() - unsent_[i].tried < kBetweenTries || !try_again(unsent_[i])) {
       ++i;
       continue;
     }
-    core::Communicator* const on = untold_[i].on;
-    untold_.erase(untold_.begin() + static_cast<ptrdiff_t>(i));
+    core::Communicator* const on = unsent_[i].on;
+    unsent_.erase(unsent_.begin() + static_cast<ptrdiff_t>(i));
     --waiting_;
     channel_.progress.stay_awake(-1);
     on->operation_ended();

@@ -177,7 +177,7 @@ void Direct::read_inputs() {
 }
 
 // Reduces in cache-sized pieces. In place `to` is an operand.
-void Direct::reduce_slice(const Range& own, std::byte* to) {
+void Direct::reduce_slice(const ElementRange& own, std::byte* to) {
   if (own.count == 0 || code_ != MPI_SUCCESS) return;
   std::byte* const scratch = slots_.scratch(2 * kPiece);
   const auto most = static_cast<MPI_Count>(kPiece) / size_;
@@ -205,7 +205,7 @@ void Direct::reduce_slice(const Range& own, std::byte* to) {
 void Direct::read_slices() {
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + i) % ranks_;
-    const Range part = slice(operation_.input.count, from);
+    const ElementRange part = slice(operation_.input.count, from);
     const size_t bytes = has_output() ? bytes_of(part.count) : 0;
     get(from, has_output() ? out_.at(0, bytes_of(part.first)) : nullptr, 0, bytes);
   }

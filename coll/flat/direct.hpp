@@ -47,12 +47,12 @@ class Direct final : public Parts {
   [[nodiscard]] const std::byte* dense_blocks(const View& view, int first, int blocks);
   const std::byte* packed_blocks(const View& view, int first, int blocks);
   void read_inputs();
-  void reduce_slice(const Range& own, std::byte* to);
+  void reduce_slice(const ElementRange& own, std::byte* to);
   void read_slices();
   void end();
 
   const std::byte* input_ = nullptr;  // read by peers
-  Range own_{0, 0};                   // reduced by this rank
+  ElementRange own_{0, 0};            // reduced by this rank
   std::byte* reduced_ = nullptr;      // results for peers
   std::vector<std::byte> packed_, aside_;
 };

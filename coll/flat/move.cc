@@ -113,12 +113,12 @@ bool Parts::writes(int64_t /*epoch*/) const noexcept {
   }
 }
 
-void Parts::post_block(const View& view, int block, const Range& range) {
+void Parts::post_block(const View& view, int block, const ElementRange& range) {
   view.read(block, bytes_of(range.first), slots_.claim(), bytes_of(range.count));
   slots_.post(bytes_of(range.count));
 }
 
-void Parts::post_blocks(const View& view, const Range& range) {
+void Parts::post_blocks(const View& view, const ElementRange& range) {
   std::byte* const slot = slots_.claim();
   const size_t bytes = bytes_of(range.count);
   size_t filled = 0;
@@ -127,11 +127,11 @@ void Parts::post_blocks(const View& view, const Range& range) {
   slots_.post(bytes);
 }
 
-void Parts::take(int rank, int to, const Range& range, size_t posted, size_t offset) {
+void Parts::take(int rank, int to, const ElementRange& range, size_t posted, size_t offset) {
   out_.write(to, bytes_of(range.first), await(rank, posted) + offset, bytes_of(range.count));
 }
 
-void Parts::take_blocks(const Range& range) {
+void Parts::take_blocks(const ElementRange& range) {
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + i) % ranks_;
     take(from, from, range, bytes_of(range.count), 0);
@@ -139,7 +139,7 @@ void Parts::take_blocks(const Range& range) {
   slots_.awaited_all();
 }
 
-void Parts::take_exchanged(const Range& range) {
+void Parts::take_exchanged(const ElementRange& range) {
   const size_t bytes = bytes_of(range.count);
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + i) % ranks_;
@@ -149,7 +149,7 @@ void Parts::take_exchanged(const Range& range) {
 }
 
 void Parts::write(int64_t epoch) {
-  const Range range = piece(epoch);
+  const ElementRange range = piece(epoch);
   const bool root = rank_ == root_, in_place = operation_.in_place;
   switch (operation_.collective) {
     case kBcast:
@@ -172,7 +172,7 @@ void Parts::write(int64_t epoch) {
 
 // Copies this rank's block after the peers may continue.
 void Parts::read(int64_t epoch) {
-  const Range range = piece(epoch);
+  const ElementRange range = piece(epoch);
   const bool root = rank_ == root_, first = epoch == 0;
   switch (operation_.collective) {
     case kBarrier:

@@ -199,7 +199,7 @@ std::byte* OnDevice::output_of(int rank) const noexcept {
 }
 
 // Slices begin at multiples of a cache line.
-OnDevice::Range OnDevice::slice(int rank, MPI_Count count) const noexcept {
+ElementRange OnDevice::slice(int rank, MPI_Count count) const noexcept {
   constexpr MPI_Count kGrain = 64;
   const auto begin = [&](int of) {
     return of == ranks_ ? count : count * of / ranks_ / kGrain * kGrain;
@@ -226,7 +226,7 @@ int OnDevice::run() {
 
 void OnDevice::work() {
   if (moves()) return move();
-  const Range own = own_range();
+  const ElementRange own = own_range();
   if (own.count > 0) reduce(own);
 }
 

@@ -44,9 +44,6 @@ class OnDevice {
     uint64_t bytes;                   // vector or block
     pml::MemoryHandle input, output;  // read; written, or read later
   };
-  struct Range {
-    MPI_Count first, count;  // elements
-  };
   struct Sides {
     bool reads, writes;
     int in_blocks, out_blocks;
@@ -78,12 +75,12 @@ class OnDevice {
   [[nodiscard]] bool try_links();
 
   void work();
-  void reduce(const Range& range) noexcept;
-  void spread(const Range& range, const std::byte* result) noexcept;
+  void reduce(const ElementRange& range) noexcept;
+  void spread(const ElementRange& range, const std::byte* result) noexcept;
   void move() noexcept;
   void move_slices() noexcept;
-  [[nodiscard]] Range own_range() const noexcept;
-  [[nodiscard]] Range slice(int rank, MPI_Count count) const noexcept;
+  [[nodiscard]] ElementRange own_range() const noexcept;
+  [[nodiscard]] ElementRange slice(int rank, MPI_Count count) const noexcept;
   /// Waits for the job on all ranks. A failure fails all ranks.
   [[nodiscard]] int end_phase(int code);
   [[nodiscard]] int end_together(int code);

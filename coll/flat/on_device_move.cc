@@ -83,7 +83,7 @@ void OnDevice::move() noexcept {
     case kBcast: {
       if (rank_ == root) return;
       if (!hands_on()) return job_.copy(out_.at(0), input_of(root), bytes);
-      const Range own = slice(rank_, static_cast<MPI_Count>(bytes));
+      const ElementRange own = slice(rank_, static_cast<MPI_Count>(bytes));
       const auto first = static_cast<size_t>(own.first);
       return job_.copy(out_.at(0, first), input_of(root) + first, static_cast<size_t>(own.count));
     }
@@ -113,7 +113,7 @@ void OnDevice::move_slices() noexcept {
   if (rank_ == root) return;
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + i) % ranks_;
-    const Range part = slice(from, static_cast<MPI_Count>(out_.bytes()));
+    const ElementRange part = slice(from, static_cast<MPI_Count>(out_.bytes()));
     const auto first = static_cast<size_t>(part.first);
     const std::byte* const there = from == root ? input_of(root) : output_of(from);
     job_.copy(out_.at(0, first), there + first, static_cast<size_t>(part.count));

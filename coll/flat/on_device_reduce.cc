@@ -48,10 +48,10 @@ bool OnDevice::prepare_reduction(Post* mine) {
 }
 
 // A leader reduces the whole vector.
-OnDevice::Range OnDevice::own_range() const noexcept {
+ElementRange OnDevice::own_range() const noexcept {
   const Side& in = operation_.input;
   if (operation_.collective == Collective::kReduceScatter) {
-    Range own{0, in.counts == nullptr ? in.count : in.counts[rank_]};
+    ElementRange own{0, in.counts == nullptr ? in.count : in.counts[rank_]};
     for (int i = 0; i < rank_; ++i) own.first += in.counts == nullptr ? in.count : in.counts[i];
     return own;
   }
@@ -59,7 +59,7 @@ OnDevice::Range OnDevice::own_range() const noexcept {
   return slice(rank_, in.count);
 }
 
-void OnDevice::reduce(const Range& range) noexcept {
+void OnDevice::reduce(const ElementRange& range) noexcept {
   const core::Datatype& type = *operation_.input.type;
   const size_t offset = static_cast<size_t>(range.first * type.size());
   std::array<const void*, cuda::kMostSources> sources;
@@ -83,7 +83,7 @@ void OnDevice::reduce(const Range& range) noexcept {
 }
 
 // Safe in place: a slice is read only by its own rank. Copies leave the SMs to the application.
-void OnDevice::spread(const Range& range, const std::byte* result) noexcept {
+void OnDevice::spread(const ElementRange& range, const std::byte* result) noexcept {
   const auto size = static_cast<size_t>(operation_.input.type->size());
   const size_t bytes = static_cast<size_t>(range.count) * size;
   for (int i = 1; i < ranks_; ++i) {

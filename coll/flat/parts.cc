@@ -55,7 +55,7 @@ void FlatShape::plan_epochs(MPI_Count room) noexcept {
 }
 
 // Counts may differ between blocks.
-FlatShape::Scattered FlatShape::scattered(const Range& range) const noexcept {
+FlatShape::Scattered FlatShape::scattered(const ElementRange& range) const noexcept {
   Scattered piece{0, {0, 0}};
   for (int i = 0; i < ranks_; ++i) {
     const MPI_Count count = length_in(i, range);

@@ -66,35 +66,36 @@ class Parts : protected FlatShape {
 
  protected:
   // move.cc
-  void post_block(const View& view, int block, const Range& range);
+  void post_block(const View& view, int block, const ElementRange& range);
   /// Posts pieces for every other rank, in rank order.
-  void post_blocks(const View& view, const Range& range);
+  void post_blocks(const View& view, const ElementRange& range);
   /// The index of this rank's block in a rank's slot.
   [[nodiscard]] size_t place_with(int rank) const noexcept {
     return static_cast<size_t>(rank_ > rank ? rank_ - 1 : rank_);
   }
   /// Copies a piece of block `to` from the rank's post.
-  void take(int rank, int to, const Range& range, size_t posted, size_t offset);
-  void take_blocks(const Range& range);
-  void take_exchanged(const Range& range);
+  void take(int rank, int to, const ElementRange& range, size_t posted, size_t offset);
+  void take_blocks(const ElementRange& range);
+  void take_exchanged(const ElementRange& range);
   const std::byte* await(int rank, size_t bytes);
   void await_all();
   // reduce.cc
   /// Posts elements of this rank's input.
-  void post(const Range& range);
-  void post_scattered(const Range& range);
-  void reduce_scattered(const Range& range);
+  void post(const ElementRange& range);
+  void post_scattered(const ElementRange& range);
+  void reduce_scattered(const ElementRange& range);
   /// Reduces inputs of ranks [0, end), in rank order.
-  void reduce_read(int end, const Range& range);
+  void reduce_read(int end, const ElementRange& range);
   /// to = posts of ranks `first` to `last`, all awaited, reduced in rank order. `mine`: this rank's
   /// operand, unless null.
-  void reduce_posted(int first, int last, const Range& range, std::byte* to,
+  void reduce_posted(int first, int last, const ElementRange& range, std::byte* to,
                      const std::byte* mine = nullptr);
   /// Whether the call is in place with this rank's operand first: no copy.
   [[nodiscard]] bool reduces_onto_own() const noexcept;
-  void post_others_slices(const Range& range, const Range& own);
-  void reduce_onto_own(const Range& posted, std::byte* own);
-  void reduce_own_slice(const Range& range, const Range& own, bool onto_own, std::byte* result);
+  void post_others_slices(const ElementRange& range, const ElementRange& own);
+  void reduce_onto_own(const ElementRange& posted, std::byte* own);
+  void reduce_own_slice(const ElementRange& range, const ElementRange& own, bool onto_own,
+                        std::byte* result);
   void copy_own(int input_block, int output_block) noexcept;
 
   // No effect after a failure.

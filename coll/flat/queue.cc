@@ -13,7 +13,7 @@ namespace tern::coll {
 namespace {
 
 // Rounds without events before asking for a ring, which costs writers a cache line.
-constexpr uint32_t kPatience = 50;
+constexpr uint32_t kTimeout = 50;
 constexpr uint64_t kAhead = 3;  // epochs prefetched
 // Bits beside the slab number:
 constexpr uint32_t kCannotGet = 1U << 31;
@@ -35,7 +35,7 @@ std::string words_of_size(uint32_t number) {
 
 }  // namespace
 
-void FlatQueue::Calls::add(FlatCall& call) noexcept {
+void FlatQueue::QueuedCalls::add(FlatCall& call) noexcept {
   call.next_ = nullptr;
   (first == nullptr ? first : last->next_) = &call;
   last = &call;
@@ -101,7 +101,7 @@ void FlatQueue::refuse_first(int code, const std::string& why) noexcept {
 }
 
 void FlatQueue::sort() noexcept {
-  Calls able;
+  QueuedCalls able;
   for (FlatCall* call = calls_.first; call != nullptr;) {
     FlatCall& one = *std::exchange(call, call->next_);
     (cannot(one) ? schedules_ : able).add(one);
@@ -127,7 +127,7 @@ void FlatQueue::meet_slabs() noexcept {
   try {
     slab_->meet(all_);
     slab_->reach(0, communicator_.size());
-    patience_ = slab_->crowded() ? 0 : kPatience;
+    timeout_ = slab_->crowded() ? 0 : kTimeout;
     state_ = State::kMet;
   } catch (const std::exception& error) {
     refuse_first(MPI_ERR_NO_MEM,
@@ -158,7 +158,7 @@ void FlatQueue::advance(FlatCall** ended, int* events) noexcept {
   if (TERN_UNLIKELY(state_ != State::kMet)) return;
   int moved = advance_epochs(ended);
   // Posts before the question ring no bell. The last look before a sleep may have reset fruitless_.
-  const bool asks = moved == 0 && (++fruitless_ > patience_ || channel_.progress.is_before_sleep());
+  const bool asks = moved == 0 && (++fruitless_ > timeout_ || channel_.progress.is_before_sleep());
   if (asks && ask_the_late()) moved = advance_epochs(ended);
   if (moved != 0) fruitless_ = 0;
   *events += moved;
@@ -249,7 +249,7 @@ bool FlatQueue::ask_the_late() noexcept {
 }
 
 void FlatQueue::advance_schedules(FlatCall** ended, int* events) noexcept {
-  Calls left;
+  QueuedCalls left;
   for (FlatCall *call = schedules_.first, *next = nullptr; call != nullptr; call = next) {
     next = call->next_;
     if (!call->advance_schedule()) {

@@ -114,7 +114,7 @@ class FlatQueue {
  private:
   friend class FlatCall;
   enum class State : uint8_t { kNew, kMeeting, kMet, kSchedules };
-  struct Calls {
+  struct QueuedCalls {
     FlatCall *first = nullptr, *last = nullptr;
     void add(FlatCall& call) noexcept;
   };
@@ -144,13 +144,13 @@ class FlatQueue {
   uint32_t mine_ = core::Slabs::kNone;
   std::vector<uint32_t> all_;
   bool gets_ = false;
-  Calls calls_, schedules_;      // calls in slots; calls by messages
-  FlatCall* writing_ = nullptr;  // first call with epochs to write
+  QueuedCalls calls_, schedules_;  // calls in slots; calls by messages
+  FlatCall* writing_ = nullptr;    // first call with epochs to write
   uint64_t epochs_ = 0;
   int awaited_ = 0;               // first source without a post
   int no_room_ = Slots::kNoRank;  // awaited by the next write
   uint32_t fruitless_ = 0;        // rounds without events
-  uint32_t patience_ = 0;         // such rounds before asking
+  uint32_t timeout_ = 0;          // such rounds before asking
 };
 
 }  // namespace tern::coll

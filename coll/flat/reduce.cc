@@ -4,7 +4,7 @@
 
 namespace tern::coll {
 
-void Parts::post(const Range& range) {
+void Parts::post(const ElementRange& range) {
   std::byte* const slot = slots_.claim();
   in_.read(0, bytes_of(range.first), slot, bytes_of(range.count));
   slots_.post(bytes_of(range.count));
@@ -15,7 +15,7 @@ bool Parts::reduces_onto_own() const noexcept {
   return rank_ == ranks_ - 1 || (ranks_ == 2 && operation_.op->changes_places());
 }
 
-void Parts::reduce_posted(int first, int last, const Range& range, std::byte* to,
+void Parts::reduce_posted(int first, int last, const ElementRange& range, std::byte* to,
                           const std::byte* mine) {
   if (range.count == 0) return;
   const auto operand = [&](int rank) {
@@ -27,14 +27,14 @@ void Parts::reduce_posted(int first, int last, const Range& range, std::byte* to
 }
 
 // Uses this rank's slot as operand: in place, the input is the output.
-void Parts::reduce_read(int end, const Range& range) {
+void Parts::reduce_read(int end, const ElementRange& range) {
   for (int i = 0; i < end; ++i) await(i, bytes_of(range.count));
   if (end == ranks_) slots_.awaited_all();
   if (end > 0) reduce_posted(0, end - 1, {0, range.count}, out_.at(0, bytes_of(range.first)));
 }
 
 // No peer needs this rank's slice.
-void Parts::post_others_slices(const Range& range, const Range& own) {
+void Parts::post_others_slices(const ElementRange& range, const ElementRange& own) {
   std::byte* const slot = slots_.claim();
   in_.read(0, bytes_of(range.first), slot, bytes_of(own.first));
   in_.read(0, bytes_of(range.first + own.end()), slot + bytes_of(own.end()),
@@ -42,14 +42,14 @@ void Parts::post_others_slices(const Range& range, const Range& own) {
   slots_.post(bytes_of(range.count));
 }
 
-void Parts::reduce_onto_own(const Range& posted, std::byte* own) {
+void Parts::reduce_onto_own(const ElementRange& posted, std::byte* own) {
   if (posted.count == 0) return;
   for (int rank = ranks_ - 1; rank >= 0; --rank)
     if (rank != rank_) apply(slots_.await(rank).data() + bytes_of(posted.first), own, posted.count);
 }
 
 // In place, this rank's operand is the output; staged data has a separate input.
-void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own,
+void Parts::reduce_own_slice(const ElementRange& range, const ElementRange& own, bool onto_own,
                              std::byte* result) {
   std::byte* const mine = (onto_own ? out_ : in_).at(0, bytes_of(range.first + own.first));
   if (!onto_own) return reduce_posted(0, ranks_ - 1, own, result, mine);
@@ -64,8 +64,8 @@ void Parts::reduce_sliced(bool all) {
   const MPI_Count most = static_cast<MPI_Count>(slots_.room()) / size_;
   MPI_Count at = 0;
   do {
-    const Range range{at, std::min(most, total - at)};
-    const Range own = slice(range.count, rank_);
+    const ElementRange range{at, std::min(most, total - at)};
+    const ElementRange own = slice(range.count, rank_);
     slots_.begin(name_);
     post_others_slices(range, own);
     for (int i = 0; i < ranks_; ++i) await(i, bytes_of(range.count));
@@ -78,7 +78,7 @@ void Parts::reduce_sliced(bool all) {
     if (all || rank_ == root_) {
       for (int i = 0; i < ranks_; ++i) {
         if (i == rank_ && onto_own) continue;
-        const Range part = slice(range.count, i);
+        const ElementRange part = slice(range.count, i);
         const std::byte* const reduced = await(i, bytes_of(part.count));
         copy_bytes(out_.at(0, bytes_of(range.first + part.first)), reduced, bytes_of(part.count));
       }
@@ -89,7 +89,7 @@ void Parts::reduce_sliced(bool all) {
   } while (at < total);
 }
 
-void Parts::post_scattered(const Range& range) {
+void Parts::post_scattered(const ElementRange& range) {
   std::byte* const slot = slots_.claim();
   MPI_Count filled = 0, before = 0;
   for (int i = 0; i < ranks_; before += length_of(i++)) {
@@ -101,7 +101,7 @@ void Parts::post_scattered(const Range& range) {
   slots_.post(bytes_of(filled));
 }
 
-void Parts::reduce_scattered(const Range& range) {
+void Parts::reduce_scattered(const ElementRange& range) {
   const Scattered piece = scattered(range);
   for (int i = 0; i < ranks_; ++i) await(i, bytes_of(piece.all));
   slots_.awaited_all();

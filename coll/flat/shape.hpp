@@ -16,19 +16,14 @@ class FlatShape {
   FlatShape(const Operation& operation, const Slots& slots) noexcept;
   ~FlatShape() = default;
 
-  struct Range {
-    MPI_Count first, count;  // elements
-    [[nodiscard]] MPI_Count end() const noexcept { return first + count; }
-  };
-
-  [[nodiscard]] Range piece(int64_t epoch) const noexcept {
+  [[nodiscard]] ElementRange piece(int64_t epoch) const noexcept {
     const MPI_Count first = epoch * most_;
     return {first, std::min(most_, total_ - first)};
   }
   [[nodiscard]] size_t bytes_of(MPI_Count units) const noexcept {
     return static_cast<size_t>(units * size_);
   }
-  [[nodiscard]] Range slice(MPI_Count total, int of) const noexcept {
+  [[nodiscard]] ElementRange slice(MPI_Count total, int of) const noexcept {
     const MPI_Count first = total * of / ranks_, end = total * (of + 1) / ranks_;
     return {first, end - first};
   }
@@ -37,15 +32,15 @@ class FlatShape {
     const Side& input = operation_.input;
     return input.counts == nullptr ? input.count : input.counts[block];
   }
-  [[nodiscard]] MPI_Count length_in(int block, const Range& range) const noexcept {
+  [[nodiscard]] MPI_Count length_in(int block, const ElementRange& range) const noexcept {
     return std::clamp<MPI_Count>(length_of(block) - range.first, 0, range.count);
   }
   /// Elements of every block, block after block.
   struct Scattered {
     MPI_Count all;
-    Range own;  // this rank's part of `all`
+    ElementRange own;  // this rank's part of `all`
   };
-  [[nodiscard]] Scattered scattered(const Range& range) const noexcept;
+  [[nodiscard]] Scattered scattered(const ElementRange& range) const noexcept;
 
   const Operation& operation_;
   const int rank_, ranks_, root_;

@@ -37,7 +37,7 @@ int64_t Sliced::fills(int64_t epoch) const noexcept {
 
 void Sliced::write(int64_t epoch) {
   const EpochRole part = part_of(epoch);
-  const Range range = piece(part.piece), own = slice(range.count, rank_);
+  const ElementRange range = piece(part.piece), own = slice(range.count, rank_);
   if (!part.results) return post_others_slices(range, own);
   slots_.claim();
   slots_.post(bytes_of(own.count));
@@ -45,7 +45,7 @@ void Sliced::write(int64_t epoch) {
 
 void Sliced::read(int64_t epoch) {
   const EpochRole part = part_of(epoch);
-  const Range range = piece(part.piece);
+  const ElementRange range = piece(part.piece);
   if (part.results) return copy_results(range);
   for (int i = 0; i < ranks_; ++i) await(i, bytes_of(range.count));
   slots_.awaited_all();
@@ -54,11 +54,11 @@ void Sliced::read(int64_t epoch) {
   reduce_own_slice(range, slice(range.count, rank_), onto_own_, result);
 }
 
-void Sliced::copy_results(const Range& range) {
+void Sliced::copy_results(const ElementRange& range) {
   if (!all_ && rank_ != root_) return;
   for (int i = 0; i < ranks_; ++i) {
     if (i == rank_ && onto_own_) continue;
-    const Range part = slice(range.count, i);
+    const ElementRange part = slice(range.count, i);
     const std::byte* const reduced = await(i, bytes_of(part.count));
     if (code_ != MPI_SUCCESS) return;
     copy_bytes(out_.at(0, bytes_of(range.first + part.first)), reduced, bytes_of(part.count));

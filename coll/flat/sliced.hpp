@@ -27,7 +27,7 @@ class Sliced final : public Parts {
   [[nodiscard]] EpochRole part_of(int64_t epoch) const noexcept;
   [[nodiscard]] int64_t inputs_of(int64_t piece) const noexcept;
   [[nodiscard]] int64_t results_of(int64_t piece) const noexcept;
-  void copy_results(const Range& range);
+  void copy_results(const ElementRange& range);
 
   int64_t pieces_;
   bool all_, onto_own_;

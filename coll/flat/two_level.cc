@@ -68,7 +68,7 @@ void TwoLevel::hand_on(size_t bytes) noexcept {
 }
 
 void TwoLevel::write(int64_t epoch) {
-  const Range range = piece(epoch / phases_);
+  const ElementRange range = piece(epoch / phases_);
   const Phase now = phase(epoch);
   if (!writes(epoch)) return;
   if (operation_.collective == kBcast || now == kDown) return write_for_domain(range);
@@ -79,13 +79,13 @@ void TwoLevel::write(int64_t epoch) {
   hand_on(bytes_of(range.count));
 }
 
-void TwoLevel::write_for_domain(const Range& range) {
+void TwoLevel::write_for_domain(const ElementRange& range) {
   out_.read(0, bytes_of(range.first), slots_.claim(), bytes_of(range.count));
   hand_on(bytes_of(range.count));
 }
 
 void TwoLevel::read(int64_t epoch) {
-  const Range range = piece(epoch / phases_);
+  const ElementRange range = piece(epoch / phases_);
   const Phase now = phase(epoch);
   if (operation_.collective == kBcast || now == kDown) {
     const Sources from = sources(epoch);
@@ -97,7 +97,7 @@ void TwoLevel::read(int64_t epoch) {
   return is_scan() ? scan_up(range) : read_up(range);
 }
 
-void TwoLevel::read_up(const Range& range) {
+void TwoLevel::read_up(const ElementRange& range) {
   if (!leads_) return;
   const int first = domains_.first(own_), end = end_of_up();
   for (int rank = first; rank < end; ++rank)
@@ -108,7 +108,7 @@ void TwoLevel::read_up(const Range& range) {
 }
 
 // The leader's sum first: in place, the output is an operand.
-void TwoLevel::scan_up(const Range& range) {
+void TwoLevel::scan_up(const ElementRange& range) {
   const int first = domains_.first(own_);
   for (int rank = first; rank < rank_; ++rank) await(rank, bytes_of(range.count));
   if (range.count == 0 || code_ != MPI_SUCCESS) return;
@@ -125,7 +125,7 @@ void TwoLevel::scan_up(const Range& range) {
   }
 }
 
-void TwoLevel::read_between(const Range& range) {
+void TwoLevel::read_between(const ElementRange& range) {
   const int end = end_of_between();
   for (int domain = 0; domain < end; ++domain)
     if (leader(domain) != rank_) await(leader(domain), bytes_of(range.count));
@@ -142,7 +142,7 @@ const std::byte* TwoLevel::sum_of(int domain) {
   return rank == rank_ ? slots_.behind() : slots_.await(rank).data();
 }
 
-void TwoLevel::reduce_sums(int end, bool onto, const Range& range, std::byte* to) {
+void TwoLevel::reduce_sums(int end, bool onto, const ElementRange& range, std::byte* to) {
   if (!onto) copy_bytes(to, sum_of(--end), bytes_of(range.count));
   while (end > 0) apply(sum_of(--end), to, range.count);
 }

@@ -40,12 +40,12 @@ class TwoLevel final : public Parts {
   [[nodiscard]] int end_of_between() const noexcept;
   /// Posts this rank's slot, poisoned after a failure.
   void hand_on(size_t bytes) noexcept;
-  void write_for_domain(const Range& range);
-  void read_up(const Range& range);
-  void scan_up(const Range& range);
-  void read_between(const Range& range);
+  void write_for_domain(const ElementRange& range);
+  void read_up(const ElementRange& range);
+  void scan_up(const ElementRange& range);
+  void read_between(const ElementRange& range);
   /// Reduces the sums of domains [0, end) in order; `onto`: *to is the last operand.
-  void reduce_sums(int end, bool onto, const Range& range, std::byte* to);
+  void reduce_sums(int end, bool onto, const ElementRange& range, std::byte* to);
   [[nodiscard]] const std::byte* sum_of(int domain);
 
   [[nodiscard]] bool is_for_all() const noexcept { return phases_ > kDown; }

@@ -25,7 +25,7 @@ std::vector<int> names_of(const core::Communicator& communicator) {
 
 DeviceCalls::DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team)
     : name_(communicator.name.or_words("a communicator")),
-      patience_(communicator.process().params.gpu_timeout * 1000),
+      timeout_(communicator.process().params.gpu_timeout * 1000),
       peers_(peers_of(communicator)),
       names_(names_of(communicator)),
       team_(std::move(team)),
@@ -45,8 +45,8 @@ void DeviceCalls::watch() noexcept {
     since_ = now_ns();
     return;
   }
-  if (TERN_UNLIKELY(wait != 0 && !ordinary_ && team_->forsaken.dead())) return let_go();
-  if (wait == 0 || patience_ == 0 || since_ == 0 || now_ns() - since_ < patience_) return;
+  if (TERN_UNLIKELY(wait != 0 && !ordinary_ && team_->abandoned.dead())) return let_go();
+  if (wait == 0 || timeout_ == 0 || since_ == 0 || now_ns() - since_ < timeout_) return;
   since_ = 0;
   complain(wait);
 }
@@ -76,7 +76,7 @@ bool DeviceCalls::has_given_up() noexcept {
     const std::string why = team_->waits.why_given_up();
     if (why.empty()) return false;
     given_up_ = true;
-    if (!team_->forsaken.dead())
+    if (!team_->abandoned.dead())
       log_line("%s: %s; results of its collectives are undefined from there on", name_.c_str(),
                why.c_str());
   } catch (const std::bad_alloc&) {  // out of memory: no message
@@ -104,7 +104,7 @@ void DeviceCalls::complain(uint32_t wait) const {
       whom += strf("%s%d", whom.empty() ? "" : ", ", names_[static_cast<size_t>(rank)]);
     log_line("%s%s has waited for %.6g s for the device of rank%s %s (%s)%s",
              ordinary_ ? "a collective of device memory on " : "the stream of ", name_.c_str(),
-             static_cast<double>(patience_) / 1e9, ranks.size() == 1 ? "" : "s", whom.c_str(),
+             static_cast<double>(timeout_) / 1e9, ranks.size() == 1 ? "" : "s", whom.c_str(),
              what.c_str(),
              ordinary_ ? "; the device may be busy"
                        : ": all ranks must enqueue the same calls in the same order");

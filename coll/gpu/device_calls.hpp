@@ -46,7 +46,7 @@ class DeviceCalls {
   void complain(uint32_t wait) const;
   void let_go() noexcept;
   const std::string name_;
-  const int64_t patience_;  // ns; 0: no timeout
+  const int64_t timeout_;  // ns; 0: no timeout
   const std::vector<int> peers_;
   const std::vector<int> names_;  // number shown to users, by rank
   const std::shared_ptr<GpuTeam> team_;

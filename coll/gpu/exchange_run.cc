@@ -27,9 +27,9 @@ const char* ExchangeRun::why_not(const GpuTeam& team, const Params& params,
 }
 
 ExchangeRun::ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job,
-                         uint64_t patience, uint32_t number)
+                         uint64_t timeout, uint32_t number)
     : team_(team), operation_(operation), job_(job) {
-  arguments_.patience = patience * KernelRun::kGivesUpAfter;
+  arguments_.timeout = timeout * KernelRun::kGivesUpAfter;
   arguments_.number = number;
   const Pairs pairs = pairs_of(operation);
   sent_ = cut(pairs.sent);

@@ -25,7 +25,7 @@ class ExchangeRun {
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Params& params,
                                            const Operation& operation) noexcept;
   /// `number` counts the team's exchanges. Throws like pairs_of().
-  ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job, uint64_t patience,
+  ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job, uint64_t timeout,
               uint32_t number);
   [[nodiscard]] Failure run();
   [[nodiscard]] int blocks() const noexcept { return blocks_; }

@@ -52,7 +52,7 @@ const char* KernelRun::why_not(const GpuTeam& team, const Placed& placed,
 }
 
 KernelRun::KernelRun(GpuTeam& team, const Placed& placed, Programs::Stored& program,
-                     const Operation& operation, cuda::Job& job, uint64_t patience) noexcept
+                     const Operation& operation, cuda::Job& job, uint64_t timeout) noexcept
     : team_(team),
       placed_(placed),
       schedule_(placed.schedule),
@@ -60,7 +60,7 @@ KernelRun::KernelRun(GpuTeam& team, const Placed& placed, Programs::Stored& prog
       operation_(operation),
       pieces_(operation, placed, room_of(team)),
       job_(job) {
-  arguments_.patience = patience * kGivesUpAfter;
+  arguments_.timeout = timeout * kGivesUpAfter;
 }
 
 Failure KernelRun::run() {

@@ -24,9 +24,9 @@ class KernelRun {
   /// The kernel's timeout in multiples of TERN_GPU_TIMEOUT. Kernels give up because they occupy
   /// SMs; the host only logs awaited ranks.
   static constexpr uint64_t kGivesUpAfter = 10;
-  /// `patience`: in ns; 0: no timeout.
+  /// `timeout`: in ns; 0: no timeout.
   KernelRun(GpuTeam& team, const Placed& placed, Programs::Stored& program,
-            const Operation& operation, cuda::Job& job, uint64_t patience) noexcept;
+            const Operation& operation, cuda::Job& job, uint64_t timeout) noexcept;
   /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;

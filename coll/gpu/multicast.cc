@@ -130,7 +130,7 @@ cuda::MulticastArguments Multicast::arguments(const TeamMemory& memory,
 }
 
 std::string Multicast::try_out(const TeamMemory& memory, cuda::KernelReport* reports) {
-  constexpr uint64_t kPatience = 10'000'000'000;
+  constexpr uint64_t kTimeout = 10'000'000'000;
   constexpr size_t kBytes = 4096;
   const auto word = [](int rank, size_t i) {
     return (static_cast<uint32_t>(rank) + 1) * 2654435761U + static_cast<uint32_t>(i) * 40503U;
@@ -145,7 +145,7 @@ std::string Multicast::try_out(const TeamMemory& memory, cuda::KernelReport* rep
   a.output = reinterpret_cast<char*>(local);
   a.bytes = kBytes;
   a.end = a.room = kBytes / sizeof(Vector);
-  a.patience = kPatience;
+  a.timeout = kTimeout;
   cuda::Job job(device_);
   const cuda::Current current(device_);
   job.copy(local, mine.data(), kBytes);

@@ -53,7 +53,7 @@ bool MulticastRun::is_exact(const Operation& operation) noexcept {
 }
 
 MulticastRun::MulticastRun(GpuTeam& team, const Placed& placed, const Operation& operation,
-                           cuda::Job& job, uint64_t patience) noexcept
+                           cuda::Job& job, uint64_t timeout) noexcept
     : team_(team),
       placed_(&placed),
       multicast_(*team.multicast()),
@@ -61,7 +61,7 @@ MulticastRun::MulticastRun(GpuTeam& team, const Placed& placed, const Operation&
       pieces_(operation, placed, Pieces::in_one_pass()),
       job_(job),
       arguments_(multicast_.arguments(team.memory, team.reports.kernels())) {
-  arguments_.patience = patience * KernelRun::kGivesUpAfter;
+  arguments_.timeout = timeout * KernelRun::kGivesUpAfter;
   describe();
 }
 

@@ -19,7 +19,7 @@ namespace tern::coll {
 class MulticastRun {
  public:
   MulticastRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
-               uint64_t patience) noexcept;
+               uint64_t timeout) noexcept;
   /// Returns the reason against this engine, the same on all ranks, or null. Assumes multicast
   /// memory.
   [[nodiscard]] static const char* why_not(const Operation& operation) noexcept;

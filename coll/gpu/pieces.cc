@@ -98,13 +98,13 @@ MPI_Count Pieces::length_of(const Side& side, int32_t block) const noexcept {
   return reduces(operation_.collective) ? count : count * side.type->size();
 }
 
-Pieces::Range Pieces::in_vector(const Slice& slice, MPI_Count pass) const noexcept {
+ElementRange Pieces::in_vector(const Slice& slice, MPI_Count pass) const noexcept {
   const MPI_Count start = pass * length_, length = std::min(length_, total_ - start);
   const MPI_Count first = before(length, schedule_.parts, slice.first);
   return {start + first, before(length, schedule_.parts, slice.first + slice.blocks) - first};
 }
 
-Pieces::Range Pieces::range_of(const Slice& slice, MPI_Count pass) const noexcept {
+ElementRange Pieces::range_of(const Slice& slice, MPI_Count pass) const noexcept {
   if (splits_) return in_vector(slice, pass);
   MPI_Count length = total_;
   if (operation_.collective == kAllgather)
@@ -122,13 +122,13 @@ size_t Pieces::bytes(const Slice& slice, MPI_Count pass) const noexcept {
 }
 
 Pieces::DataPiece Pieces::in_block(const Side& side, int32_t block, bool alone,
-                                   const Range& range) const noexcept {
+                                   const ElementRange& range) const noexcept {
   return {block_of(side, alone ? -1 : block), static_cast<size_t>(range.first * element_),
           static_cast<size_t>(range.count * element_)};
 }
 
 Pieces::DataPiece Pieces::piece(const Slice& slice, MPI_Count pass) const noexcept {
-  const Range range = range_of(slice, pass);
+  const ElementRange range = range_of(slice, pass);
   const Side& input = operation_.input;
   const Side& output = operation_.output;
   const int32_t rank = schedule_.rank;

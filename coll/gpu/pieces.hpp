@@ -98,14 +98,11 @@ class Pieces {
   [[nodiscard]] Aside bring_back(MPI_Count pass) const noexcept;
 
  private:
-  struct Range {
-    MPI_Count first, count;  // units: elements or bytes
-  };
-  [[nodiscard]] Range range_of(const Slice& slice, MPI_Count pass) const noexcept;
-  [[nodiscard]] Range in_vector(const Slice& slice, MPI_Count pass) const noexcept;
+  [[nodiscard]] ElementRange range_of(const Slice& slice, MPI_Count pass) const noexcept;
+  [[nodiscard]] ElementRange in_vector(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] MPI_Count length_of(const Side& side, int32_t block) const noexcept;
   [[nodiscard]] DataPiece in_block(const Side& side, int32_t block, bool alone,
-                                   const Range& range) const noexcept;
+                                   const ElementRange& range) const noexcept;
   [[nodiscard]] MPI_Count total_units() const noexcept;
   void find_asides(bool sides) noexcept;
   [[nodiscard]] Slice whole() const noexcept {

@@ -99,14 +99,14 @@ const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
 }
 
 PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
-                 uint64_t patience, Wire wire) noexcept
+                 uint64_t timeout, Wire wire) noexcept
     : team_(team),
       placed_(placed),
       operation_(operation),
       pieces_(operation, placed, Pieces::in_one_pass()),
       job_(job),
       wire_(wire) {
-  arguments_.patience = patience * KernelRun::kGivesUpAfter;
+  arguments_.timeout = timeout * KernelRun::kGivesUpAfter;
 }
 
 // In two hops, counts a rank's part of the vector, in 16-byte vectors.

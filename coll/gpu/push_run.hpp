@@ -19,7 +19,7 @@ namespace tern::coll {
 class PushRun {
  public:
   PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
-          uint64_t patience, Wire wire) noexcept;
+          uint64_t timeout, Wire wire) noexcept;
   /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;

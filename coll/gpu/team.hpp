@@ -46,8 +46,8 @@ class GpuTeam {
   TeamSchedules schedules;
   Programs programs;
   WaitingKernels kernels;
-  Fate forsaken;  // a rank has left: waits for the rank never end
-  Fate broken;    // a part of a call is missing: other ranks wait forever
+  Fate abandoned;  // a rank has left: waits for the rank never end
+  Fate broken;     // a part of a call is missing: other ranks wait forever
 
   /// Frees all memory. On a busy device freeing would block: memory then stays allocated, and
   /// memory.taken() is true.
@@ -67,7 +67,7 @@ class GpuTeam {
     return calls.over() && (!twin_ || twin_->at_rest());
   }
   [[nodiscard]] bool fit() const {
-    return !broken.dead() && !forsaken.dead() && waits.why_given_up().empty() &&
+    return !broken.dead() && !abandoned.dead() && waits.why_given_up().empty() &&
            (!twin_ || twin_->fit());
   }
 

@@ -126,7 +126,7 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
   cuda::Residency& residency = process.gpus.residency(device.uuid);
   const bool ordinary = use == Use::kOrdinary;
   GpuTeam* const twin = ordinary ? nullptr : team.twin().get();
-  struct Places {
+  struct TeamPlaces {
     int team, twin;
   } mine{};
   if (ordinary)
@@ -134,9 +134,9 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
   else
     mine.team = team.kernels.places(residency).take(wanted, most);
   if (twin != nullptr) mine.twin = twin->kernels.places(residency).take_spare(kPlacesOfTwin, most);
-  std::vector<Places> of_all(all.size());
+  std::vector<TeamPlaces> of_all(all.size());
   executions_.gather(communicator, &mine, of_all.data(), sizeof mine, kMakingTeam);
-  for (const Places& one : of_all)
+  for (const TeamPlaces& one : of_all)
     mine = {std::min(mine.team, one.team), std::min(mine.twin, one.twin)};
   const int fewest = mine.team;
   team.kernels.places(residency).keep(ordinary ? 0 : fewest);

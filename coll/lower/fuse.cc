@@ -110,11 +110,11 @@ class Fusion {
       last_read[i] = read ? 0 : 1;
       return true;
     });
-    struct Use {
+    struct SliceUse {
       int32_t writer = kNone;
       bool read = false;  // read since written
     };
-    std::vector<Use> uses(locations_);
+    std::vector<SliceUse> uses(locations_);
     std::vector<char> dropped(program_.size(), 0);
     std::vector<int32_t> into(program_.size(), kNone);  // the put merged into a reduce
     for (size_t i = 0; i < program_.size(); ++i) {
@@ -135,7 +135,7 @@ class Fusion {
       }
       each_location(op.sources, [&](size_t at, int32_t) { uses[at].read = true; });
       each_location(op.destinations, [&](size_t at, int32_t) {
-        uses[at] = Use{static_cast<int32_t>(i), false};
+        uses[at] = SliceUse{static_cast<int32_t>(i), false};
       });
     }
     merge(into, dropped);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts: maps a communicator's job-wide id to the local index and the communicator.
-// Why: making a communicator needs no agreement on a number, and messages may arrive first.
-// Threads: any (own lock). See: core/communicator.hpp, tests/unit/pml/contexts_test.cc.
+// Why: messages may arrive before the communicator is made here.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace tern::pml {
 
 class Contexts {
  public:
-  /// `tell`: send the index to the peer.
+  /// `tell` means that the peer needs the index.
   struct Heard {
     uint32_t index;
     bool tell;
@@ -45,7 +45,6 @@ class Contexts {
       entries_.erase(place);
   }
 
-  /// Handles an id in a message of `peer`.
   Heard hear_of(core::ContextId id, uint32_t peer, core::Process& process) {
     const std::lock_guard<std::mutex> guard(mutex_);
     auto [place, fresh] = entries_.try_emplace(id, ContextEntry{0, nullptr});
@@ -55,7 +54,7 @@ class Contexts {
     entry.told_last = peer;
     return {entry.index, tell};
   }
-  /// Keeps the communicator alive during use().
+  /// with() keeps the communicator alive during use().
   template <class Use>
   void with(core::ContextId id, Use&& use) {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -67,8 +66,8 @@ class Contexts {
  private:
   struct ContextEntry {
     uint32_t index;
-    core::Communicator* communicator;  // nullptr: not made here yet
-    uint32_t told_last = UINT32_MAX;   // the last recipient of the index
+    core::Communicator* communicator;
+    uint32_t told_last = UINT32_MAX;
   };
 
   [[noreturn]] TERN_COLD static void refuse(const core::Communicator& made,

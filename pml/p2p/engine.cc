@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MessageEngine: construction, progress, dispatch of received frames.
+// MessageEngine: progress and dispatch of received frames.
 #include "pml/p2p/engine.hpp"
 
 #include "base/error.hpp"
@@ -10,10 +10,10 @@
 namespace tern::pml {
 namespace {
 
-/// SIZE_MAX for an unknown kind.
+/// An unknown kind gives SIZE_MAX.
 size_t prefix_bytes(uint8_t kind) noexcept {
   const size_t before = ((kind & wire::kLong) != 0 ? sizeof(wire::LongContext) : 0) +
-                        ((kind & wire::kSigned) != 0 ? sizeof(wire::Signature) : 0);
+                        ((kind & wire::kSigned) != 0 ? sizeof(wire::TypeSignature) : 0);
   switch (kind & ~(wire::kLong | wire::kSigned)) {
     case wire::kRts | wire::kWithHandle:
       return before + sizeof(wire::Rts) + sizeof(btl::MemoryHandle);

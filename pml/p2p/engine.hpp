@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MessageEngine: the messages of one channel.
-// Lifetime: P2p. Threads: under the channel's lock. Files: engine.cc (progress, received frames),
-// failures.cc (lost peers).
+// MessageEngine: the messages of one channel: engine.cc has received frames, failures.cc lost
+// peers.
 #pragma once
 
 #include "btl/table.hpp"
@@ -19,7 +18,7 @@ namespace tern::pml {
 
 class MessageEngine final : public btl::Sink {
  public:
-  /// `first`: channel 0's engine (null for channel 0), whose transports own the shared memory.
+  /// `first` is channel 0's engine, whose transports own the shared memory; null for channel 0.
   MessageEngine(core::Channel& of, MessageEngine* first);
   ~MessageEngine() override;
 
@@ -31,8 +30,8 @@ class MessageEngine final : public btl::Sink {
 
   [[nodiscard]] bool has_lost() const noexcept { return lost_ != 0; }
 
-  /// Returns an error class with fail() text if the source is unreachable, or lost without a
-  /// matching message.
+  /// require_source() returns an error class with fail() text if the source is unreachable, or lost
+  /// without a matching message.
   [[nodiscard]] int require_source(const Envelope& from) noexcept;
 
   core::Channel& channel;

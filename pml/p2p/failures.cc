@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lost peers and interrupted communicators. Complete messages here, receives from any source, and
-// other peers are unaffected.
+// Lost peers and interrupted communicators. Complete messages, receives from any source, and other
+// peers are unaffected.
 #include "base/attempt.hpp"
 #include "boot/boot.hpp"
 #include "core/peer.hpp"
@@ -17,7 +17,7 @@ std::string host_of(core::Process& process, uint32_t rank) {
   }
 }
 
-/// By index, because ending a request may start others.
+/// The loop uses indices, because ending a request may start others.
 template <class Request>
 void for_active(const std::vector<std::unique_ptr<Request>>& all, auto&& condition,
                 auto&& action) noexcept {

@@ -48,7 +48,7 @@ int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request)
   RecvRequest* const made = engine.requests.make_recv(buffer, matched.from);
   if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
   engine.requests.begin(*made);
-  --communicator.pending;  // the request keeps it now
+  --communicator.pending;
   engine.matcher.receive(*made, matched.message);
   engine.process.handles.erase(matched);
   matched.release();

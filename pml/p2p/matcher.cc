@@ -66,7 +66,6 @@ void Matcher::cancel(RecvRequest& request) noexcept {
   if (channel_.process.threaded()) channel_.progress.wake();
 }
 
-// Answers a long context with the local index.
 void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
   PrefixReader reader(frame.payload, frame.bytes);
   btl::Header header = frame.header;
@@ -77,10 +76,10 @@ void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
     header.context = wire::context_word(heard.index, header.context & 3);
     if (heard.tell) outbox_.send_control(peer, wire::kContext, wire::ContextTold{id, heard.index});
   }
-  wire::Signature signature;
+  wire::TypeSignature signature;
   const bool is_signed = (header.kind & wire::kSigned) != 0;
   if (is_signed) {
-    signature = reader.take<wire::Signature>();
+    signature = reader.take<wire::TypeSignature>();
     signature.words[sizeof signature.words - 1] = '\0';
   }
   // The size shows whether a handle follows.
@@ -89,7 +88,7 @@ void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
 }
 
 void Matcher::arrive(PeerState& peer, const btl::Header& header, const std::byte* payload,
-                     size_t bytes, const wire::Signature* signature) noexcept {
+                     size_t bytes, const wire::TypeSignature* signature) noexcept {
   const Key key{header.context, peer.peer->index, header.tag};
   RecvRequest* request = posted_.take(key);
   if (request == nullptr) return keep(peer, key, header, payload, bytes, signature);
@@ -111,7 +110,7 @@ void Matcher::arrive(PeerState& peer, const btl::Header& header, const std::byte
 
 void Matcher::keep(PeerState& peer, const Key& key, const btl::Header& header,
                    const std::byte* payload, size_t bytes,
-                   const wire::Signature* signature) noexcept {
+                   const wire::TypeSignature* signature) noexcept {
   Message* message = messages_.acquire();
   if (message == nullptr) message = messages_.add(std::make_unique<Message>());
   message->key = key;
@@ -119,7 +118,7 @@ void Matcher::keep(PeerState& peer, const Key& key, const btl::Header& header,
   message->header = header;
   message->sender = 0;
   message->rts = {};
-  message->signature.reset(signature == nullptr ? nullptr : new wire::Signature(*signature));
+  message->signature.reset(signature == nullptr ? nullptr : new wire::TypeSignature(*signature));
   PrefixReader reader(payload, bytes);
   if (header.kind == wire::kRts) message->rts = reader.take<wire::Rts>();
   if (header.kind == wire::kEagerSync) message->sender = reader.take<wire::SyncPrefix>().sender;
@@ -135,7 +134,7 @@ void Matcher::keep(PeerState& peer, const Key& key, const btl::Header& header,
   count_kept(peer, kept_bytes(*message), 0);
 }
 
-// Restricts a sender to RTS above the limit, and lifts the restriction at half of the limit.
+// A sender above the limit may send RTS only, until half of the limit is free.
 void Matcher::count_kept(PeerState& peer, size_t more, size_t less) noexcept {
   peer.kept += more - less;
   const bool slow =
@@ -183,7 +182,7 @@ void Matcher::receive(RecvRequest& request, Message& message) noexcept {
 }
 
 void Matcher::withdraw(PeerState& peer, uint64_t sender) noexcept {
-  if (sender == 0) return;  // plain messages have 0
+  if (sender == 0) return;
   for (Message* message = unexpected_.first(); message != nullptr; message = message->later) {
     if (message->from != &peer || (message->sender != sender && message->rts.sender != sender))
       continue;

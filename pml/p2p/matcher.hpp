@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matcher: matching, unexpected messages, and flow control.
-// Ordering: see matching.hpp. Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
 #include <atomic>
@@ -22,34 +21,31 @@ class Matcher {
   Matcher(core::Channel& channel, const Limits& limits, Outbox& outbox, RequestPool& requests,
           Eager& eager, Transfers& transfers) noexcept;
 
-  /// Takes an unexpected message, or posts the receive. Returns MPI_ERR_NO_MEM with fail() text if
-  /// posting fails; a non-persistent request is then destroyed.
+  /// start() takes an unexpected message, or posts the receive. Returns MPI_ERR_NO_MEM if posting
+  /// fails; a non-persistent request is then destroyed.
   [[nodiscard]] int start(RecvRequest& request) noexcept;
   void cancel(RecvRequest& request) noexcept;
   void unpost(RecvRequest& request) noexcept {
     if (Posted<RecvRequest>::holds(request)) posted_.remove(request);
   }
-  /// `frame` is well-formed. arrive() needs a short context.
+  /// take_frame() needs a well-formed frame, arrive() a short context.
   void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
   void arrive(PeerState& peer, const btl::Header& header, const std::byte* payload, size_t bytes,
-              const wire::Signature* signature = nullptr) noexcept;
+              const wire::TypeSignature* signature = nullptr) noexcept;
   /// The sender cancels a message.
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
 
-  /// Polls once. Null if no message matches.
   [[nodiscard]] Message* look_for(const Envelope& from) noexcept;
-  /// Null if the source is lost.
+  /// wait_for() returns null if the source is lost.
   [[nodiscard]] Message* wait_for(const Envelope& from, const Peers& peers) noexcept;
   [[nodiscard]] bool has(const Envelope& from) noexcept {
     return unexpected_.find(key_of(from)) != nullptr;
   }
-  /// MPI_Mprobe. Returns an error class with fail() text.
+  /// take_out() implements MPI_Mprobe.
   [[nodiscard]] int take_out(const Envelope& from, Message& message, Matched** matched,
                              core::Outcome* outcome) noexcept;
-  /// `message` is in no queue.
   void receive(RecvRequest& request, Message& message) noexcept;
 
-  /// Whether the next message finds both queues empty.
   [[nodiscard]] bool empty() const noexcept { return unexpected_.empty() && posted_.empty(); }
   [[nodiscard]] bool has_posted() const noexcept { return !posted_.empty(); }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
@@ -60,7 +56,7 @@ class Matcher {
  private:
   [[nodiscard]] TERN_COLD int cannot_post(RecvRequest& request) noexcept;
   void keep(PeerState& peer, const Key& key, const btl::Header& header, const std::byte* payload,
-            size_t bytes, const wire::Signature* signature) noexcept;
+            size_t bytes, const wire::TypeSignature* signature) noexcept;
   void count_kept(PeerState& peer, size_t more, size_t less) noexcept;
 
   core::Channel& channel_;
@@ -79,8 +75,8 @@ class Matcher {
 
 [[nodiscard]] core::Outcome outcome_of(const Message& message, const Envelope& from) noexcept;
 
-/// Records an error if the types differ. `sent`: null if unsigned.
+/// check_signature() records an error. `sent` is null for an unsigned message.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
-                     const wire::Signature* sent, size_t bytes);
+                     const wire::TypeSignature* sent, size_t bytes);
 
 }  // namespace tern::pml

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// P2p: the blocking and nonblocking calls.
+// P2p: blocking and nonblocking calls.
 #include "pml/p2p/p2p.hpp"
 
 #include <algorithm>
@@ -76,8 +76,8 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
   return wait_for(*request, engine.channel.progress, outcome);
 }
 
-// Fast path without a request. MPI_ERR_PENDING: use the general path (another message is first, or
-// the wait is long).
+// MPI_ERR_PENDING means that the caller needs a request: another message is first, or the wait is
+// long.
 int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, btl::FrameQueue& queue,
                       core::Outcome* outcome) noexcept {
   const uint32_t context = context_of(from);

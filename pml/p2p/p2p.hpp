@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// P2p: the implementation of Pml, on top of a MessageEngine.
-// Lifetime: api::Runtime; one per channel. Threads: see pml.hpp. Files: p2p.cc, matched.cc,
-// request_life.cc, failures.cc.
+// P2p: the implementation of Pml, on top of a MessageEngine. Threads: see pml.hpp.
 #pragma once
 
 #include <memory>
@@ -13,7 +11,6 @@ namespace tern::pml {
 
 class alignas(64) P2p final : public Pml {
  public:
-  /// `first`: see MessageEngine.
   explicit P2p(core::Channel& channel, P2p* first = nullptr)
       : engine(channel, first == nullptr ? nullptr : &first->engine) {}
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers: the channel state of a communicator's rank.
-// Lifetime: P2p. Threads: under the channel's lock.
+// Peers: the channel state of a communicator's ranks.
 #pragma once
 
 #include <memory>
@@ -18,10 +17,9 @@ class Peers {
   Peers(core::Process& process, btl::Table& transports, const Limits& limits) noexcept
       : process_(process), transports_(transports), limits_(limits) {}
 
-  /// First use of an endpoint, in either direction.
   PeerState& contact(btl::Endpoint& endpoint);
 
-  /// Null before first contact.
+  /// known() returns null before first contact.
   [[nodiscard]] PeerState* known(const core::Communicator& communicator, int rank) const noexcept {
     const size_t index = communicator.peer_index(rank);
     PeerState* state = index < by_peer_.size() ? by_peer_[index] : nullptr;
@@ -29,12 +27,11 @@ class Peers {
       state = state->next;
     return state;
   }
-  /// Connects if needed. On failure, returns null with *error and fail() text.
   PeerState* connected(core::Communicator& communicator, int rank, int* error) noexcept {
     PeerState* state = known(communicator, rank);
     return TERN_LIKELY(state != nullptr) ? state : connect(communicator, rank, error);
   }
-  /// Returns an error class with fail() text if the source is unreachable.
+  /// connected() and require_reachable() fail with fail() text if the rank is unreachable.
   [[nodiscard]] int require_reachable(const Envelope& from) noexcept;
 
   [[nodiscard]] bool is_lost(const Envelope& from) const noexcept {
@@ -44,7 +41,6 @@ class Peers {
   }
 
   void add_up(Statistics* sums) const noexcept;
-  /// For TERN_EXPLAIN.
   void explain_traffic() const noexcept;
 
  private:

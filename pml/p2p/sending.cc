@@ -32,7 +32,6 @@ bool Sending::emit(SendRequest& request) noexcept {
   return true;
 }
 
-// Cancels an unsent message here. Otherwise the receiver cancels an unmatched message, and answers.
 void Sending::cancel(SendRequest& request) noexcept {
   if (request.done()) return;
   if (outbox_.remove(request)) {

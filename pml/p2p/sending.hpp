@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sending: the first frame of every send with a request, an eager message or an RTS.
-// Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
 #include "pml/outbox.hpp"
@@ -22,10 +21,9 @@ class Sending final : Emitter {
     outbox.set_emitter(*this);
   }
 
-  /// The peer is connected. `lost`: error class if the data is unreadable.
+  /// start() needs a connected peer. `lost` is the error class of unreadable data.
   void start(SendRequest& request, int lost = MPI_SUCCESS) noexcept;
   bool emit(SendRequest& request) noexcept override;
-  /// See MPI_Cancel.
   void cancel(SendRequest& request) noexcept;
 
  private:

@@ -18,19 +18,19 @@ bool untyped(const core::Datatype& type) noexcept {
 
 }  // namespace
 
-wire::Signature signature_of(const Buffer& buffer) noexcept {
+wire::TypeSignature signature_of(const Buffer& buffer) noexcept {
   const core::Signature one = core::signature_of(*buffer.type);
   const core::Signature all = core::repeated(one, static_cast<uint64_t>(buffer.count));
-  wire::Signature sent{all.hash, all.elements, untyped(*buffer.type) ? uint64_t{1} : 0, {}};
+  wire::TypeSignature sent{all.hash, all.elements, untyped(*buffer.type) ? uint64_t{1} : 0, {}};
   const std::string words = core::in_words(*buffer.type, buffer.count);
   words.copy(sent.words, sizeof sent.words - 1);
   if (words.size() >= sizeof sent.words) std::memcpy(sent.words + sizeof sent.words - 4, "...", 4);
   return sent;
 }
 
-// Truncation has a separate error. The data is delivered nevertheless.
+// Truncation has a separate error. The data is delivered even if the types differ.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
-                     const wire::Signature* sent, size_t bytes) {
+                     const wire::TypeSignature* sent, size_t bytes) {
   const Buffer& buffer = request.buffer;
   if (TERN_LIKELY(sent == nullptr) || bytes > buffer.bytes()) return;
   if (sent->untyped != 0 || untyped(*buffer.type)) return;

@@ -28,7 +28,7 @@ TERN_COLD std::string out_of_memory(size_t bytes) noexcept {
   try {
     return strf("no memory for a message of %zu bytes", bytes);
   } catch (const std::bad_alloc&) {
-    return "out of memory";  // fits without allocation
+    return "out of memory";  // the text fits without allocation
   }
 }
 
@@ -88,7 +88,6 @@ bool Transfers::announce(SendRequest& request) noexcept {
   return true;
 }
 
-// The receiver must not wait for unreadable data.
 bool Transfers::announce_lost(SendRequest& request) noexcept {
   btl::Header header;
   std::byte* const room = context_.outbox.begin_frame(request, sizeof(wire::Rts), &header);
@@ -133,7 +132,7 @@ void Transfers::receive(RecvRequest& request, const btl::Header& header,
   choose(request, announced, false);
 }
 
-// `always`: only protocols without an offer.
+// `always` restricts the choice to protocols without an offer.
 void Transfers::choose(RecvRequest& request, const Announced& announced, bool always) noexcept {
   for (const Protocol* protocol : table_)
     if ((protocol->always || !always) && try_next(request, *protocol, announced)) return;
@@ -164,7 +163,6 @@ void Transfers::replace(RecvRequest& request) noexcept {
   choose(request, {nothing, NamedData(nullptr, 0)}, true);
 }
 
-// The protocol that a CTS may choose, or null.
 const Protocol* Transfers::chosen_by(const SendRequest& request,
                                      const wire::Go& go) const noexcept {
   using Awaits = SendRequest::Awaits;
@@ -228,7 +226,7 @@ void Transfers::take(const PeerState& from, const wire::Done& done) noexcept {
     return context_.requests.finish(*request, MPI_SUCCESS);
   }
   SenderHalf* const half = request->transfer.half.get();
-  if (half != nullptr && half->acknowledged() == Step::kFailed)
+  if (half != nullptr && half->acknowledged() == HalfStep::kFailed)
     return context_.requests.fail(*request, half->failure);
   if (TERN_LIKELY(done.error == MPI_SUCCESS))
     return context_.requests.finish(*request, MPI_SUCCESS);
@@ -281,18 +279,18 @@ template <class Request>
 int Transfers::advance(Polled<Request>& polled) noexcept {
   int events = 0;
   polled.for_each([&](Request& request) {
-    const Step step = request.transfer.half->advance();
-    if (step != Step::kAgain) ++events;
-    if (step != Step::kAgain && step != Step::kMoved) follow(request, step);
+    const HalfStep step = request.transfer.half->advance();
+    if (step != HalfStep::kAgain) ++events;
+    if (step != HalfStep::kAgain && step != HalfStep::kMoved) follow(request, step);
   });
   return events;
 }
 
-void Transfers::follow(SendRequest& request, Step step) noexcept {
-  if (step == Step::kAgain || step == Step::kMoved) return sending_.add(request);
+void Transfers::follow(SendRequest& request, HalfStep step) noexcept {
+  if (step == HalfStep::kAgain || step == HalfStep::kMoved) return sending_.add(request);
   sending_.remove(request);
-  if (step == Step::kWait) return;
-  if (TERN_LIKELY(step == Step::kDone)) return context_.requests.finish(request, MPI_SUCCESS);
+  if (step == HalfStep::kWait) return;
+  if (TERN_LIKELY(step == HalfStep::kDone)) return context_.requests.finish(request, MPI_SUCCESS);
   fail(request, request.transfer.half->failure);
 }
 
@@ -304,8 +302,8 @@ void Transfers::fail(SendRequest& request, const Failure& failure) noexcept {
   context_.requests.fail(request, failure);
 }
 
-void Transfers::follow(RecvRequest& request, Step step) noexcept {
-  if (step == Step::kAgain || step == Step::kMoved) {
+void Transfers::follow(RecvRequest& request, HalfStep step) noexcept {
+  if (step == HalfStep::kAgain || step == HalfStep::kMoved) {
     if (request.transfer.polled) return;
     receiving_.add(request);
     // This thread may leave MPI while another sleeps.
@@ -313,12 +311,11 @@ void Transfers::follow(RecvRequest& request, Step step) noexcept {
     return;
   }
   receiving_.remove(request);
-  if (step == Step::kOther) return replace(request);
-  if (step != Step::kWait)
-    end(request, step == Step::kDone ? Failure{} : request.transfer.half->failure);
+  if (step == HalfStep::kOther) return replace(request);
+  if (step != HalfStep::kWait)
+    end(request, step == HalfStep::kDone ? Failure{} : request.transfer.half->failure);
 }
 
-// Notifies the sender if the send waits for completion.
 void Transfers::end(RecvRequest& request, const Failure& failure) noexcept {
   const Protocol* const protocol = request.transfer.protocol;
   if (protocol == nullptr || protocol->acknowledged)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers: the large messages of a channel: chooses protocols, calls halves, acts on steps. See:
-// pml/protocol.hpp.
-// Lifetime: P2p. Threads: under the channel's lock. Reentrance: frames to the own rank arrive
-// inside the sending call.
+// Transfers: the large messages of a channel: chooses protocols, calls halves, acts on steps
+// (pml/protocol.hpp).
+// Reentrance: frames to the own rank arrive inside the sending call.
 #pragma once
 
 #include <utility>
@@ -13,7 +12,6 @@
 
 namespace tern::pml {
 
-/// Requests with polled halves. Allocates nothing.
 template <class Request>
 class Polled {
  public:
@@ -52,16 +50,15 @@ class Transfers {
  public:
   Transfers(const ProtocolContext& context) noexcept : context_(context) {}
 
-  /// For tests, before the first message.
+  /// Tests call use() before the first message.
   void use(ProtocolTable table) noexcept { table_ = table; }
 
-  /// Sender: chooses the offer. Returns an error class if the data is unreadable.
+  /// prepare() chooses the offer, and returns an error class if the data is unreadable.
   [[nodiscard]] int prepare(SendRequest& request) noexcept;
-  /// Sender: sends the RTS, or reports lost data. False without room.
+  /// announce() sends the RTS, or reports lost data.
   [[nodiscard]] bool announce(SendRequest& request) noexcept;
   [[nodiscard]] TERN_COLD bool announce_lost(SendRequest& request) noexcept;
 
-  /// Receiver: an RTS has been matched.
   void receive(RecvRequest& request, const btl::Header& header,
                const Announced& announced) noexcept;
 
@@ -73,12 +70,10 @@ class Transfers {
   void take(const PeerState& from, const wire::Landed& landed) noexcept;
   void take(const PeerState& from, const wire::Failed& failed) noexcept;
 
-  /// Ends a request of a lost peer.
   void abandon(SendRequest& request, const Failure& failure) noexcept;
   void abandon(RecvRequest& request, const Failure& failure) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return receiving_.empty() && sending_.empty(); }
-  /// Returns the number of active halves.
   int progress() noexcept;
 
  private:
@@ -88,8 +83,8 @@ class Transfers {
                 const Announced& announced) noexcept;
   void choose(RecvRequest& request, const Announced& announced, bool always) noexcept;
   void replace(RecvRequest& request) noexcept;
-  void follow(SendRequest& request, Step step) noexcept;
-  void follow(RecvRequest& request, Step step) noexcept;
+  void follow(SendRequest& request, HalfStep step) noexcept;
+  void follow(RecvRequest& request, HalfStep step) noexcept;
   TERN_COLD void ignore(const char* what) const noexcept;
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   void end(RecvRequest& request, const Failure& failure) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both ends: the receiver copies chunks from the front, the sender from the back.
-//   receiver: Go with the destination; both copy; receiver: Done.
-// Data with holes is staged: the receiver copies chunks while the sender packs others.
+//   receiver: Go with the destination; both copy; receiver: Done. Data with holes is staged: the
+//   receiver copies chunks while the sender packs others.
 #include <algorithm>
 
 #include "core/peer.hpp"
@@ -13,7 +13,7 @@
 namespace tern::pml {
 namespace {
 
-/// Bytes per system call. A message of two calls has one per end, if each end has a core.
+/// A chunk takes one system call. A message of two calls has one per end, if each end has a core.
 size_t chunk_of(const ProtocolContext& context, size_t bytes) noexcept {
   constexpr size_t kLeast = 16384, kMost = 131072, kMostOnSharedCores = 262144;
   if (context.process.node.oversubscribed) return std::clamp(bytes, kLeast, kMostOnSharedCores);
@@ -22,7 +22,7 @@ size_t chunk_of(const ProtocolContext& context, size_t bytes) noexcept {
 
 class BothEndsSender final : public SenderHalf {
  public:
-  BothEndsSender(const ProtocolContext& context, SendRequest& request, Stage stage) noexcept
+  BothEndsSender(const ProtocolContext& context, SendRequest& request, PackStage stage) noexcept
       : request_(request),
         stage_(std::move(stage)),
         chunk_(chunk_of(context, request.transfer.bytes)),
@@ -33,7 +33,6 @@ class BothEndsSender final : public SenderHalf {
   BothEndsSender(const BothEndsSender&) = delete;
   BothEndsSender& operator=(const BothEndsSender&) = delete;
 
-  /// False if all claim pairs are in use.
   [[nodiscard]] bool open() noexcept {
     claims_ = request_.peer->endpoint->caps.claims->open(&name_);
     if (claims_ == nullptr) return false;
@@ -50,40 +49,39 @@ class BothEndsSender final : public SenderHalf {
     return go.bytes == request_.transfer.bytes;
   }
   bool may_be_replaced() const noexcept override { return true; }
-  Step begin(const wire::Go& go) noexcept override {
+  HalfStep begin(const wire::Go& go) noexcept override {
     ++request_.peer->sent.shared;
     there_ = go.address;
-    return has_work() ? Step::kAgain : Step::kWait;
+    return has_work() ? HalfStep::kAgain : HalfStep::kWait;
   }
-  Step advance() noexcept override { return is_packed() ? put_chunk() : pack_chunk(); }
+  HalfStep advance() noexcept override { return is_packed() ? put_chunk() : pack_chunk(); }
 
  private:
   [[nodiscard]] bool is_packed() const noexcept { return !stage_.in_use() || packing_.all_moved(); }
-  // Otherwise the receiver copies everything.
   [[nodiscard]] bool has_work() const noexcept {
     return !is_packed() || can_copy(*request_.peer->endpoint);
   }
-  Step pack_chunk() noexcept {
+  HalfStep pack_chunk() noexcept {
     ByteRange range;
-    if (!packing_.next(&range)) return Step::kAgain;
+    if (!packing_.next(&range)) return HalfStep::kAgain;
     stage_.pack(request_.buffer, range.offset, range.length);
     packing_.moved(range.length, 0);
     request_.transfer.moved = packing_.at();
     claims_->ready.store(++packed_, std::memory_order_release);
     request_.peer->endpoint->caps.claims->wake_peer();
-    return has_work() ? Step::kMoved : Step::kWait;
+    return has_work() ? HalfStep::kMoved : HalfStep::kWait;
   }
-  Step put_chunk() noexcept {
+  HalfStep put_chunk() noexcept {
     Chunks chunks(request_.transfer.bytes, chunk_, *claims_, Chunks::From::kBack);
     CopyMover mover(*request_.peer->endpoint->caps.peer_copy, stage_.block(request_.buffer), there_,
                     CopyMover::Direction::kPut);
-    if (move_next(chunks, mover) != Step::kMoved) return Step::kWait;
+    if (move_next(chunks, mover) != HalfStep::kMoved) return HalfStep::kWait;
     request_.peer->endpoint->caps.claims->wake_peer();
-    return Step::kMoved;
+    return HalfStep::kMoved;
   }
 
   SendRequest& request_;
-  Stage stage_;
+  PackStage stage_;
   size_t chunk_;
   Chunks packing_;
   uint32_t packed_ = 0;
@@ -94,7 +92,7 @@ class BothEndsSender final : public SenderHalf {
 
 class BothEndsReceiver final : public ReceiverHalf {
  public:
-  BothEndsReceiver(ProtocolContext& context, RecvRequest& request, Stage stage,
+  BothEndsReceiver(ProtocolContext& context, RecvRequest& request, PackStage stage,
                    btl::SharedClaims& claims) noexcept
       : context_(context),
         request_(request),
@@ -102,19 +100,19 @@ class BothEndsReceiver final : public ReceiverHalf {
         chunks_(request.transfer.bytes, claims.chunk, claims, Chunks::From::kFront),
         mover_(*request.peer->endpoint->caps.peer_copy, stage_.block(request.buffer),
                request.transfer.remote_address, CopyMover::Direction::kGet) {}
-  Step begin() noexcept override {
+  HalfStep begin() noexcept override {
     send_go(context_, request_, wire::Way::kBothEnds,
             reinterpret_cast<uint64_t>(stage_.block(request_.buffer)));
-    return Step::kAgain;
+    return HalfStep::kAgain;
   }
-  Step advance() noexcept override {
-    const Step step = move_next(chunks_, mover_);
-    if (step == Step::kMoved) unpack(chunks_.at());
+  HalfStep advance() noexcept override {
+    const HalfStep step = move_next(chunks_, mover_);
+    if (step == HalfStep::kMoved) unpack(chunks_.at());
     if (!chunks_.all_moved()) return step;
     if (const int error = chunks_.error(); error != 0)
       return copy_failed(context_, request_, error, &failure);
     unpack(request_.transfer.bytes);
-    return Step::kDone;
+    return HalfStep::kDone;
   }
 
  private:
@@ -125,7 +123,7 @@ class BothEndsReceiver final : public ReceiverHalf {
 
   ProtocolContext& context_;
   RecvRequest& request_;
-  Stage stage_;
+  PackStage stage_;
   Chunks chunks_;
   CopyMover mover_;
 };
@@ -143,7 +141,7 @@ extern const Protocol kBothEnds{
                  request.transfer.bytes >= context.limits.both_ends;
         },
     .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
-      Stage stage;
+      PackStage stage;
       if (!stage.open(context, request.buffer, request.transfer.bytes)) return nullptr;
       auto half = std::make_unique<BothEndsSender>(context, request, std::move(stage));
       return half->open() ? std::move(half) : nullptr;
@@ -156,7 +154,7 @@ extern const Protocol kBothEnds{
         },
     .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
-      Stage stage;
+      PackStage stage;
       btl::SharedClaims* claims = request.peer->endpoint->caps.claims->find(announced.rts.claims);
       if (claims == nullptr || !stage.open(context, request.buffer, request.transfer.bytes))
         return nullptr;

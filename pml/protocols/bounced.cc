@@ -36,20 +36,20 @@ class BouncedSender final : public SenderHalf {
       : context_(context),
         request_(request),
         chunks_(request.transfer.bytes, FrameMover<BounceSource>::most(*request.peer->endpoint)) {}
-  Step begin(const wire::Go&) noexcept override {
+  HalfStep begin(const wire::Go&) noexcept override {
     ++request_.peer->sent.piped;
-    return Step::kAgain;
+    return HalfStep::kAgain;
   }
-  Step advance() noexcept override {
-    if (out_ == nullptr && !open()) return Step::kFailed;
+  HalfStep advance() noexcept override {
+    if (out_ == nullptr && !open()) return HalfStep::kFailed;
     BounceSource source(*out_);
     FrameMover<BounceSource> mover(*request_.peer->endpoint, request_.transfer.partner, source);
-    const Step step = move_all(chunks_, mover);
+    const HalfStep step = move_all(chunks_, mover);
     request_.transfer.moved = chunks_.at();
-    if (chunks_.all_moved()) return Step::kDone;
+    if (chunks_.all_moved()) return HalfStep::kDone;
     if (TERN_LIKELY(!out_->failed())) return step;
     fail(MPI_ERR_OTHER, out_->failure());
-    return Step::kFailed;
+    return HalfStep::kFailed;
   }
 
  private:
@@ -81,29 +81,29 @@ class BouncedReceiver final : public ReceiverHalf {
  public:
   BouncedReceiver(ProtocolContext& context, RecvRequest& request) noexcept
       : context_(context), request_(request) {}
-  Step begin() noexcept override {
+  HalfStep begin() noexcept override {
     send_go(context_, request_, wire::Way::kPipeline);
-    return Step::kWait;
+    return HalfStep::kWait;
   }
   bool takes_data() const noexcept override { return true; }
   // After a failure, drops data until the last byte.
-  Step take(const std::byte* data, size_t bytes) noexcept override {
+  HalfStep take(const std::byte* data, size_t bytes) noexcept override {
     if (in_ == nullptr && failure.code == MPI_SUCCESS) open();
     if (in_ != nullptr) in_->put(data, bytes);
     auto& transfer = request_.transfer;
     transfer.moved += bytes;
-    if (transfer.moved < transfer.bytes) return Step::kWait;
-    if (in_ == nullptr) return Step::kFailed;
+    if (transfer.moved < transfer.bytes) return HalfStep::kWait;
+    if (in_ == nullptr) return HalfStep::kFailed;
     awake_.begin(context_);
-    return Step::kAgain;
+    return HalfStep::kAgain;
   }
-  Step advance() noexcept override {
-    if (!in_->done()) return Step::kAgain;
-    if (TERN_LIKELY(!in_->failed())) return Step::kDone;
+  HalfStep advance() noexcept override {
+    if (!in_->done()) return HalfStep::kAgain;
+    if (TERN_LIKELY(!in_->failed())) return HalfStep::kDone;
     failure = {MPI_ERR_OTHER,
                strf("copying %zu bytes of device memory from rank %d failed: %s",
                     request_.transfer.bytes, request_.outcome.source, in_->failure().c_str())};
-    return Step::kFailed;
+    return HalfStep::kFailed;
   }
 
  private:

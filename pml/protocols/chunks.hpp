@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks, move_next and two movers: the data path of host memory protocols.
-// Chunks yields the next bytes, in order or claimed from one end. FrameMover puts them into frames,
-// CopyMover copies between the processes. Lifetime: a half. Threads: under the channel's lock;
-// claims are shared with the peer.
+// Chunks, FrameMover, CopyMover: the data path of host memory protocols. Chunks yields the next
+// bytes, in order or claimed from one end. FrameMover puts bytes into frames, CopyMover copies
+// between the processes.
+// Threads: claims are shared with the peer.
 #pragma once
 
 #include <sys/uio.h>
@@ -16,7 +16,7 @@
 
 namespace tern::pml {
 
-/// Bytes of the packed form.
+/// A range counts bytes of the packed form.
 struct ByteRange {
   size_t offset = 0, length = 0;
   [[nodiscard]] size_t end() const noexcept { return offset + length; }
@@ -30,7 +30,7 @@ class Chunks {
   Chunks(size_t bytes, size_t each, btl::SharedClaims& claims, From from) noexcept
       : bytes_(bytes), each_(each), claims_(&claims), from_(from) {}
 
-  /// The same until moved(); false if none is available now.
+  /// next() returns the same range until moved(), and false if no chunk is available now.
   [[nodiscard]] bool next(ByteRange* range) noexcept {
     if (next_.length == 0) next_ = claims_ == nullptr ? in_order() : claimed();
     *range = next_;
@@ -50,17 +50,15 @@ class Chunks {
     at_ = next_.offset + length;
     next_ = {};
   }
-  /// Includes the other end's chunks.
   [[nodiscard]] bool all_moved() const noexcept {
     if (claims_ == nullptr) return at_ == bytes_;
     return claims_->finished.load(std::memory_order_acquire) >= count();
   }
-  /// Errno of either end, or 0.
+  /// error() is the errno of either end, or 0.
   [[nodiscard]] int error() const noexcept {
     return claims_ == nullptr ? error_
                               : static_cast<int>(claims_->failed.load(std::memory_order_relaxed));
   }
-  /// End of the last moved chunk.
   [[nodiscard]] size_t at() const noexcept { return at_; }
 
  private:
@@ -77,7 +75,7 @@ class Chunks {
 
   size_t bytes_, each_;
   size_t at_ = 0;
-  ByteRange next_;  // length 0: none chosen
+  ByteRange next_;
   btl::SharedClaims* claims_ = nullptr;
   From from_ = From::kFront;
   int error_ = 0;
@@ -86,24 +84,24 @@ class Chunks {
 /// A mover has `size_t move(Range)`, which returns the moved bytes (0: none now), and `int
 /// error()`.
 template <class Mover>
-[[nodiscard]] Step move_next(Chunks& chunks, Mover& mover) noexcept {
+[[nodiscard]] HalfStep move_next(Chunks& chunks, Mover& mover) noexcept {
   ByteRange range;
-  if (!chunks.next(&range)) return Step::kAgain;
+  if (!chunks.next(&range)) return HalfStep::kAgain;
   const size_t length = mover.move(range);
-  if (length == 0 && mover.error() == 0) return Step::kAgain;
+  if (length == 0 && mover.error() == 0) return HalfStep::kAgain;
   chunks.moved(length, mover.error());
-  return Step::kMoved;
+  return HalfStep::kMoved;
 }
 
 template <class Mover>
-[[nodiscard]] Step move_all(Chunks& chunks, Mover& mover) noexcept {
-  Step step = Step::kAgain;
-  while (move_next(chunks, mover) == Step::kMoved) step = Step::kMoved;
+[[nodiscard]] HalfStep move_all(Chunks& chunks, Mover& mover) noexcept {
+  HalfStep step = HalfStep::kAgain;
+  while (move_next(chunks, mover) == HalfStep::kMoved) step = HalfStep::kMoved;
   return step;
 }
 
-/// Writes wire::kData frames. A source has `size_t ready(Range)`, the bytes ready at the start of
-/// the range, `void fill(std::byte*, Range)` and `void sent(size_t)`.
+/// A source has `size_t ready(Range)`, the bytes ready at the start of the range, `void
+/// fill(std::byte*, Range)` and `void sent(size_t)`.
 template <class Source>
 class FrameMover {
  public:
@@ -132,7 +130,6 @@ class FrameMover {
   Source& source_;
 };
 
-/// Copies to or from the peer's memory.
 class CopyMover {
  public:
   enum class Direction : uint8_t { kGet, kPut };

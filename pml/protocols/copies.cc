@@ -48,7 +48,7 @@ void explain_copy_failed(const ProtocolContext& context, const RecvRequest& requ
 }  // namespace
 
 // With more ranks than cores, the pipeline's frames wake waiting ranks.
-bool Stage::open(const ProtocolContext& context, const Buffer& buffer, size_t bytes) noexcept {
+bool PackStage::open(const ProtocolContext& context, const Buffer& buffer, size_t bytes) noexcept {
   constexpr size_t kMostStaged = 32 << 20;
   if (buffer.type->contiguous()) return true;
   if (is_sparse(buffer)) return false;
@@ -58,7 +58,7 @@ bool Stage::open(const ProtocolContext& context, const Buffer& buffer, size_t by
   return memory_ != nullptr;
 }
 
-void Stage::unpack(const Buffer& buffer, size_t end) noexcept {
+void PackStage::unpack(const Buffer& buffer, size_t end) noexcept {
   if (!in_use()) return;
   buffer.type->unpack(buffer.address, buffer.count, unpacked_, memory_.get() + unpacked_,
                       end - unpacked_);
@@ -72,18 +72,18 @@ bool may_copy(const ProtocolContext& context, const RecvRequest& request,
 }
 
 // Lets the launcher report the cause of a peer's death first.
-Step copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
-                 Failure* failure) noexcept {
+HalfStep copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
+                     Failure* failure) noexcept {
   if (error == ESRCH) {
     constexpr useconds_t kLauncherFirst = 200'000;
     ::usleep(kLauncherFirst);
     *failure = {MPI_ERR_PROC_ABORTED, strf("rank %d has died while sending %zu bytes",
                                            request.outcome.source, request.transfer.bytes)};
-    return Step::kFailed;
+    return HalfStep::kFailed;
   }
   if (!context.told_copy_failed) explain_copy_failed(context, request, error);
   context.told_copy_failed = true;
-  return Step::kOther;
+  return HalfStep::kOther;
 }
 
 }  // namespace tern::pml

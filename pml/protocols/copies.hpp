@@ -10,20 +10,18 @@
 namespace tern::pml {
 
 /// Host memory for the packed form of data with holes.
-class Stage {
+class PackStage {
  public:
-  /// Opens a stage if needed. False if the pipeline is faster, or memory is short.
+  /// open() returns false if the pipeline is faster, or memory is short.
   [[nodiscard]] bool open(const ProtocolContext& context, const Buffer& buffer,
                           size_t bytes) noexcept;
   [[nodiscard]] bool in_use() const noexcept { return memory_ != nullptr; }
-  /// The data, or the packed form.
   [[nodiscard]] std::byte* block(const Buffer& buffer) const noexcept {
     return in_use() ? memory_.get() : buffer.first();
   }
   void pack(const Buffer& buffer, size_t offset, size_t length) noexcept {
     buffer.type->pack(buffer.address, buffer.count, offset, memory_.get() + offset, length);
   }
-  /// Unpacks the bytes before `end`.
   void unpack(const Buffer& buffer, size_t end) noexcept;
   [[nodiscard]] size_t unpacked() const noexcept { return unpacked_; }
 
@@ -36,12 +34,11 @@ class Stage {
   return endpoint.caps.peer_copy != nullptr && endpoint.caps.peer_copy->works();
 }
 
-/// Whether copying from the sender is possible and not slower.
 [[nodiscard]] bool may_copy(const ProtocolContext& context, const RecvRequest& request,
                             const Announced& announced) noexcept;
 
 /// Another protocol must bring the data (logged once), or the peer has died.
-[[nodiscard]] Step copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
-                               Failure* failure) noexcept;
+[[nodiscard]] HalfStep copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
+                                   Failure* failure) noexcept;
 
 }  // namespace tern::pml

@@ -24,14 +24,13 @@ bool ends_soon(cuda::Job& job) noexcept {
 class DeviceMappedSender final : public SenderHalf {
  public:
   void announce(Announcement* out) const noexcept override { out->handle = &handle_; }
-  /// False if the memory cannot be shared.
   [[nodiscard]] bool prepare(ProtocolContext& context, SendRequest& request) noexcept {
     cuda::Memory memory;
     cuda::Job job = core::begin_job(context.process, request.buffer, &failure, &memory);
     const size_t bytes = request.transfer.bytes;
     if (failure) return true;
-    // The receiver may read only after the user's writes. If those take long, device pieces are
-    // queued behind them.
+    // The receiver may read only after the user's writes. If those writes take long, device pieces
+    // are queued behind them.
     if (!ends_soon(job)) {
       job.abandon();
       return false;
@@ -55,14 +54,14 @@ class DeviceMappedReceiver final : public DeviceReceiver {
   [[nodiscard]] bool prepare(const Announced& announced) noexcept {
     return map(announced.named.handle());
   }
-  Step begin() noexcept override {
+  HalfStep begin() noexcept override {
     if (!is_pageable() || !open_chunks()) {
       const cuda::Current current(job_.device());
       take(0, mapped_->address, request_.transfer.bytes);
       job_.tell_end();
     }
     keep_awake();
-    return Step::kAgain;
+    return HalfStep::kAgain;
   }
 
  private:
@@ -79,7 +78,6 @@ class DeviceMappedReceiver final : public DeviceReceiver {
       chunks_ = std::make_unique<BounceOut>(context_.process, there, request_.transfer.bytes,
                                             &job_.device());
     } catch (const std::exception&) {
-      // without pinned memory, the driver stages
     }
     return chunks_ != nullptr;
   }

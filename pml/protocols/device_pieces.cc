@@ -16,14 +16,13 @@
 namespace tern::pml {
 namespace {
 
-/// Unique in this process.
 uint32_t next_stamp() noexcept {
   static std::atomic<uint32_t> last{0};
   const uint32_t stamp = last.fetch_add(1, std::memory_order_relaxed) + 1;
   return stamp != 0 ? stamp : next_stamp();
 }
 
-/// Retries a refusing rank now and then.
+/// A rank that refuses blocks is retried now and then.
 bool worth_staging(PeerState& peer) noexcept {
   constexpr uint32_t kRefusals = 4, kBetweenTries = 64;
   return peer.stages_refused < kRefusals || peer.stages_refused++ % kBetweenTries == 0;
@@ -37,18 +36,17 @@ class DevicePiecesSender final : public SenderHalf {
     out->pieces = &pieces_;
   }
   bool accepts(const wire::Go&) const noexcept override { return true; }
-  Step begin(const wire::Go&) noexcept override {
+  HalfStep begin(const wire::Go&) noexcept override {
     request_.peer->count_stage(false);
-    return Step::kAgain;
+    return HalfStep::kAgain;
   }
   void refused() noexcept override { request_.peer->count_stage(true); }
 
-  /// False if no block is available.
   [[nodiscard]] bool prepare(ProtocolContext& context) {
     job_ = core::begin_job(context.process, request_.buffer, &failure);
     if (failure) return true;
     if (!open_block(context)) {
-      if (!job_.failed()) job_.abandon();  // without work, but maybe behind the user's
+      if (!job_.failed()) job_.abandon();  // no work, but maybe behind the user's stream
       return false;
     }
     pack_pieces(context);
@@ -60,24 +58,24 @@ class DevicePiecesSender final : public SenderHalf {
     return true;
   }
   // On failure, the receiver must not wait.
-  Step advance() noexcept override {
-    if (!job_.done()) return Step::kAgain;
-    if (TERN_LIKELY(!job_.failed())) return Step::kWait;
+  HalfStep advance() noexcept override {
+    if (!job_.done()) return HalfStep::kAgain;
+    if (TERN_LIKELY(!job_.failed())) return HalfStep::kWait;
     fail();
-    return Step::kFailed;
+    return HalfStep::kFailed;
   }
   // The receiver has noticed, or has all data.
-  Step acknowledged() noexcept override {
-    if (TERN_LIKELY(job_.finish())) return Step::kDone;
+  HalfStep acknowledged() noexcept override {
+    if (TERN_LIKELY(job_.finish())) return HalfStep::kDone;
     failure = {MPI_ERR_OTHER,
                strf("the device that packed %zu bytes for rank %d has failed: %s",
                     request_.transfer.bytes, request_.to.rank, job_.failure().c_str())};
-    return Step::kFailed;
+    return HalfStep::kFailed;
   }
 
  private:
   [[nodiscard]] bool open_block(ProtocolContext& context) {
-    const size_t bytes = request_.transfer.bytes + wire::Pieces::kBegin;
+    const size_t bytes = request_.transfer.bytes + wire::DevicePieces::kBegin;
     if (job_.failed() || !worth_staging(*request_.peer) ||
         !job_.device().blocks.affords(cuda::Store::kDevice, bytes,
                                       static_cast<size_t>(context.process.params.cuda_stage)) ||
@@ -92,14 +90,15 @@ class DevicePiecesSender final : public SenderHalf {
   void pack_pieces(const ProtocolContext& context) {
     constexpr size_t kGrain = 65536;
     const size_t bytes = request_.transfer.bytes;
-    const size_t least = std::max((bytes + wire::Pieces::kMost - 1) / wire::Pieces::kMost,
-                                  static_cast<size_t>(context.process.params.cuda_chunk));
+    const size_t least =
+        std::max((bytes + wire::DevicePieces::kMost - 1) / wire::DevicePieces::kMost,
+                 static_cast<size_t>(context.process.params.cuda_chunk));
     pieces_.bytes = (least + kGrain - 1) / kGrain * kGrain;
     pieces_.stamp = next_stamp();
     std::byte* const block = block_.data();
     bool all = true;
     for (size_t at = 0; at < bytes; at += pieces_.bytes, ++pieces_.count) {
-      core::pack(job_, request_.buffer, at, block + wire::Pieces::kBegin + at,
+      core::pack(job_, request_.buffer, at, block + wire::DevicePieces::kBegin + at,
                  std::min<size_t>(pieces_.bytes, bytes - at));
       job_.set(block + pieces_.count * sizeof pieces_.stamp, pieces_.stamp);
       cuda::SharedEvent& event = events_[pieces_.count] = cuda::SharedEvent(job_);
@@ -115,17 +114,16 @@ class DevicePiecesSender final : public SenderHalf {
 
   SendRequest& request_;
   cuda::Block block_;  // stamps, then data
-  std::array<cuda::SharedEvent, wire::Pieces::kMost> events_;
-  wire::Pieces pieces_{};
+  std::array<cuda::SharedEvent, wire::DevicePieces::kMost> events_;
+  wire::DevicePieces pieces_{};
   btl::MemoryHandle handle_{};
-  cuda::Job job_;  // destroyed first
+  cuda::Job job_;
 };
 
 class DevicePiecesReceiver final : public DeviceReceiver {
  public:
   using DeviceReceiver::DeviceReceiver;
   bool depends_on_sender() const noexcept override { return pieces_.count != 0; }
-  /// False if another protocol must be used.
   [[nodiscard]] bool prepare(const Announced& announced) noexcept {
     const btl::MemoryHandle handle = announced.named.handle();
     pieces_ = *announced.named.pieces();
@@ -135,17 +133,17 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     if (!open_events()) return false;
     return !copy_more() || begun_ != 0;
   }
-  Step begin() noexcept override {
+  HalfStep begin() noexcept override {
     if (pieces_.count != 0) send_go(context_, request_, wire::Way::kPieces);
     keep_awake();
-    return Step::kAgain;
+    return HalfStep::kAgain;
   }
 
  private:
   [[nodiscard]] bool is_credible(const btl::MemoryHandle& handle) const noexcept {
     const size_t bytes = request_.transfer.bytes;
-    if (wire::Pieces::kBegin + bytes > handle.bytes) return false;
-    return pieces_.count == 0 || (pieces_.count <= wire::Pieces::kMost && pieces_.bytes > 0 &&
+    if (wire::DevicePieces::kBegin + bytes > handle.bytes) return false;
+    return pieces_.count == 0 || (pieces_.count <= wire::DevicePieces::kMost && pieces_.bytes > 0 &&
                                   pieces_.bytes >= (bytes + pieces_.count - 1) / pieces_.count);
   }
   [[nodiscard]] bool open_events() noexcept {
@@ -167,15 +165,15 @@ class DevicePiecesReceiver final : public DeviceReceiver {
         if (!cuda::happened(job_, opened_[piece])) return job_.failed();
         end = std::min(bytes, (piece + 1) * pieces_.bytes);
       }
-      take(begun_, mapped_->address + wire::Pieces::kBegin + begun_, end - begun_);
+      take(begun_, mapped_->address + wire::DevicePieces::kBegin + begun_, end - begun_);
       begun_ = end;
     }
     return true;
   }
-  // Whether the sender's device wrote all pieces.
+  // The stamps prove that the sender's device wrote all pieces.
   std::string verify() noexcept override {
     if (pieces_.count == 0) return {};
-    std::array<uint32_t, wire::Pieces::kMost> stamps{};
+    std::array<uint32_t, wire::DevicePieces::kMost> stamps{};
     job_.copy(stamps.data(), mapped_->address, sizeof stamps);
     const size_t used = (request_.transfer.bytes - 1) / pieces_.bytes + 1;
     const bool all =
@@ -184,10 +182,10 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     return all ? std::string() : "the sender's device failed while packing";
   }
 
-  wire::Pieces pieces_{};
-  std::array<CUevent, wire::Pieces::kMost> opened_{};
+  wire::DevicePieces pieces_{};
+  std::array<CUevent, wire::DevicePieces::kMost> opened_{};
   bool at_once_ = false;
-  size_t begun_ = 0;  // requested copies
+  size_t begun_ = 0;
 };
 
 }  // namespace

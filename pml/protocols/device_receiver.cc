@@ -20,7 +20,7 @@ bool DeviceReceiver::map(const btl::MemoryHandle& handle) noexcept {
   if (why || job_.failed()) return false;
   is_afar_ = !(handle.device == job_.device().uuid);
   mapped_ = context_.devices.map(handle, job_.device());
-  if (mapped_ == nullptr) job_.abandon();  // may be behind the user's stream
+  if (mapped_ == nullptr) job_.abandon();
   return mapped_ != nullptr;
 }
 
@@ -40,14 +40,14 @@ void DeviceReceiver::take(size_t offset, const std::byte* from, size_t bytes) no
   }
 }
 
-Step DeviceReceiver::advance() noexcept {
-  if (!copy_more() || !job_.done()) return Step::kAgain;
+HalfStep DeviceReceiver::advance() noexcept {
+  if (!copy_more() || !job_.done()) return HalfStep::kAgain;
   const std::string why = job_.failed() ? job_.failure() : verify();
   mapped_.reset();  // before Done, since the sender may then free the memory
-  if (TERN_LIKELY(why.empty())) return Step::kDone;
+  if (TERN_LIKELY(why.empty())) return HalfStep::kDone;
   failure = {MPI_ERR_OTHER, strf("copying %zu bytes of device memory from rank %d failed: %s",
                                  request_.transfer.bytes, request_.outcome.source, why.c_str())};
-  return Step::kFailed;
+  return HalfStep::kFailed;
 }
 
 }  // namespace tern::pml

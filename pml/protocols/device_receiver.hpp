@@ -17,16 +17,13 @@ class DeviceReceiver : public ReceiverHalf {
  public:
   DeviceReceiver(ProtocolContext& context, RecvRequest& request) noexcept
       : context_(context), request_(request) {}
-  Step advance() noexcept final;
+  HalfStep advance() noexcept final;
 
  protected:
-  /// Returns false if no device can map the memory.
   [[nodiscard]] bool map(const btl::MemoryHandle& handle) noexcept;
-  /// Copies mapped bytes to the message's bytes from `offset` on.
   void take(size_t offset, const std::byte* from, size_t bytes) noexcept;
-  /// Returns true if all copies are requested, or the job has failed.
   [[nodiscard]] virtual bool copy_more() noexcept = 0;
-  /// After the last copy. Returns the reason if the data is invalid.
+  /// verify() runs after the last copy, and returns the reason if the data is invalid.
   [[nodiscard]] virtual std::string verify() noexcept { return {}; }
   void keep_awake() noexcept { awake_.begin(context_); }
 
@@ -34,9 +31,9 @@ class DeviceReceiver : public ReceiverHalf {
   RecvRequest& request_;
   std::unique_ptr<btl::MappedPeerMemory> mapped_;
   Awake awake_;
-  bool is_afar_ = false;  // mapped from another device
+  bool is_afar_ = false;
   cuda::Block local_;
-  cuda::Job job_;  // destroyed first
+  cuda::Job job_;
 };
 
 }  // namespace tern::pml

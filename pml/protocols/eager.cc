@@ -15,7 +15,7 @@
 namespace tern::pml {
 namespace {
 
-/// A copy of device memory, because reading may fail.
+/// `aside` is a copy of device memory, because reading may fail.
 struct EagerSender final : SenderHalf {
   std::unique_ptr<std::byte[]> aside;
 };
@@ -45,7 +45,6 @@ bool Eager::send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
   return true;
 }
 
-// On failure, the caller makes a request, which notifies the receiver.
 bool Eager::send_device_now(PeerState& peer, const Buffer& buffer,
                             const btl::Header& header) noexcept {
   std::array<std::byte, kMostEagerOnDevice> packed;

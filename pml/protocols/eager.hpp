@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Eager: sends a small message whole, before the receive is known.
 //   sender: Eager, or EagerSync, which the receiver answers with Done after matching.
-// Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
 #include "pml/limits.hpp"
@@ -17,21 +16,18 @@ class Eager {
   Eager(core::Process& process, Outbox& outbox, RequestPool& requests) noexcept
       : process_(process), outbox_(outbox), requests_(requests) {}
 
-  /// Whether the peer accepts the message unmatched.
   [[nodiscard]] static bool viable(const SendRequest& request) noexcept {
     const auto bytes = static_cast<int64_t>(request.transfer.bytes);
     if (request.buffer.on_device() && request.transfer.bytes > kMostEagerOnDevice) return false;
     return bytes <= request.peer->eager_limit ||
            (bytes <= request.peer->direct_limit && is_one_block(request.buffer));
   }
-  /// Fast path without a request. False if a request is needed.
+  /// send_now() makes no request, and returns false if a request is needed.
   [[nodiscard]] bool send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                               size_t bytes) noexcept;
-  /// Sender: reads device memory. Returns an error class with the request's text.
   [[nodiscard]] int prepare(SendRequest& request) noexcept;
-  /// Sender: sends the frame. False without room. A synchronous send waits for the answer.
+  /// A synchronous send waits for the answer.
   [[nodiscard]] bool emit(SendRequest& request) noexcept;
-  /// Receiver: copies a matched message and ends the request.
   void receive(RecvRequest& request, const btl::Header& header, const std::byte* data,
                size_t bytes) noexcept;
 
@@ -39,11 +35,9 @@ class Eager {
   [[nodiscard]] static bool is_one_block(const Buffer& buffer) noexcept {
     return buffer.type->contiguous() && !buffer.on_device();
   }
-  /// emit() by zero copy.
   [[nodiscard]] bool emit_direct(SendRequest& request) noexcept;
   static void write_prefix(SendRequest& request, PrefixWriter* writer,
                            btl::Header* header) noexcept;
-  /// Returns an error class; the request has the text.
   TERN_COLD int unpack_on_device(RecvRequest& request, const std::byte* data,
                                  size_t bytes) noexcept;
   TERN_COLD bool send_device_now(PeerState& peer, const Buffer& buffer,

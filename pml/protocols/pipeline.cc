@@ -13,27 +13,26 @@
 namespace tern::pml {
 namespace {
 
-/// Whether blocks end inside cache lines of the packed form.
 bool ends_within_lines(const core::Layout& node) noexcept {
   constexpr int64_t kWord = 8, kLine = 64;
   switch (node.form) {
-    case core::Layout::Form::kBlock:
+    case core::Layout::LayoutForm::kBlock:
       return node.size > kWord && node.size % kLine != 0;
-    case core::Layout::Form::kStrided:
-    case core::Layout::Form::kList:
+    case core::Layout::LayoutForm::kStrided:
+    case core::Layout::LayoutForm::kList:
       return ends_within_lines(*node.child);
-    case core::Layout::Form::kBlocks:
-    case core::Layout::Form::kSequence:
+    case core::Layout::LayoutForm::kBlocks:
+    case core::Layout::LayoutForm::kSequence:
       return true;
   }
   return true;
 }
 
-/// Writes each line, owned by another core, once.
+/// Each line, owned by another core, is written once.
 void pack_lines(const Buffer& from, const ByteRange& range, std::byte* to) noexcept {
   if (!ends_within_lines(*from.type->layout().node))
     return from.type->pack(from.address, from.count, range.offset, to, range.length);
-  constexpr size_t kPart = 4096;  // fits the L1 cache
+  constexpr size_t kPart = 4096;
   alignas(64) std::byte part[kPart];
   for (size_t at = 0; at < range.length; at += kPart) {
     const size_t bytes = std::min(kPart, range.length - at);
@@ -85,22 +84,22 @@ class PipelineSender final : public SenderHalf {
         chunks_(request.transfer.bytes,
                 direct_ ? request.peer->endpoint->caps.zero_copy->max_bytes
                         : FrameMover<HostSource>::most(*request.peer->endpoint)) {}
-  Step begin(const wire::Go&) noexcept override {
+  HalfStep begin(const wire::Go&) noexcept override {
     ++request_.peer->sent.piped;
-    return Step::kAgain;
+    return HalfStep::kAgain;
   }
-  Step advance() noexcept override {
-    const Step step = direct_ ? move_direct() : move_in_frames();
+  HalfStep advance() noexcept override {
+    const HalfStep step = direct_ ? move_direct() : move_in_frames();
     request_.transfer.moved = chunks_.at();
-    return chunks_.all_moved() ? Step::kDone : step;
+    return chunks_.all_moved() ? HalfStep::kDone : step;
   }
 
  private:
-  Step move_in_frames() noexcept {
+  HalfStep move_in_frames() noexcept {
     FrameMover<HostSource> mover(*request_.peer->endpoint, request_.transfer.partner, source_);
     return move_all(chunks_, mover);
   }
-  Step move_direct() noexcept {
+  HalfStep move_direct() noexcept {
     DirectMover mover(request_);
     return move_all(chunks_, mover);
   }
@@ -115,12 +114,12 @@ class PipelineReceiver final : public ReceiverHalf {
  public:
   PipelineReceiver(ProtocolContext& context, RecvRequest& request) noexcept
       : context_(context), request_(request) {}
-  Step begin() noexcept override {
+  HalfStep begin() noexcept override {
     send_go(context_, request_, wire::Way::kPipeline);
-    return Step::kWait;
+    return HalfStep::kWait;
   }
   bool takes_data() const noexcept override { return true; }
-  Step take(const std::byte* data, size_t bytes) noexcept override {
+  HalfStep take(const std::byte* data, size_t bytes) noexcept override {
     const Buffer& to = request_.buffer;
     auto& transfer = request_.transfer;
     if (to.type->contiguous())
@@ -128,7 +127,7 @@ class PipelineReceiver final : public ReceiverHalf {
     else
       to.type->unpack(to.address, to.count, transfer.moved, data, bytes);
     transfer.moved += bytes;
-    return transfer.moved == transfer.bytes ? Step::kDone : Step::kWait;
+    return transfer.moved == transfer.bytes ? HalfStep::kDone : HalfStep::kWait;
   }
 
  private:

@@ -23,27 +23,27 @@ class PullSender final : public SenderHalf {
 class PullReceiver final : public ReceiverHalf {
  public:
   static constexpr size_t kAtOnce = 512 << 10;  // bytes per round of progress
-  PullReceiver(ProtocolContext& context, RecvRequest& request, Stage stage) noexcept
+  PullReceiver(ProtocolContext& context, RecvRequest& request, PackStage stage) noexcept
       : context_(context),
         request_(request),
         stage_(std::move(stage)),
         chunks_(request.transfer.bytes, kAtOnce),
         mover_(*request.peer->endpoint->caps.peer_copy, stage_.block(request.buffer),
                request.transfer.remote_address, CopyMover::Direction::kGet) {}
-  Step begin() noexcept override { return Step::kAgain; }
-  Step advance() noexcept override {
-    const Step step = move_next(chunks_, mover_);
+  HalfStep begin() noexcept override { return HalfStep::kAgain; }
+  HalfStep advance() noexcept override {
+    const HalfStep step = move_next(chunks_, mover_);
     if (const int error = chunks_.error(); error != 0)
       return copy_failed(context_, request_, error, &failure);
     stage_.unpack(request_.buffer, chunks_.at());
     request_.transfer.moved = chunks_.at();
-    return chunks_.all_moved() ? Step::kDone : step;
+    return chunks_.all_moved() ? HalfStep::kDone : step;
   }
 
  private:
   ProtocolContext& context_;
   RecvRequest& request_;
-  Stage stage_;
+  PackStage stage_;
   Chunks chunks_;
   CopyMover mover_;
 };
@@ -68,7 +68,7 @@ extern const Protocol kPull{
         },
     .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
-      Stage stage;
+      PackStage stage;
       if (!stage.open(context, request.buffer, request.transfer.bytes)) return nullptr;
       return std::make_unique<PullReceiver>(context, request, std::move(stage));
     }};

@@ -18,7 +18,6 @@ namespace {
 constexpr size_t kPiece = 1 << 20;
 constexpr uint32_t kPieces = 4;  // per message, to leave room for others
 
-/// Less travels in frames, without registration.
 constexpr size_t kLeast = 256 << 10;
 
 bool pays(const ProtocolContext& context, const RecvRequest& request) noexcept {
@@ -58,30 +57,30 @@ class PutSender final : public SenderHalf {
   void learn_key(std::span<const std::byte> key) noexcept override {
     to_ = request_.peer->endpoint->caps.rdma->import_key(key);
   }
-  Step begin(const wire::Go& go) noexcept override {
+  HalfStep begin(const wire::Go& go) noexcept override {
     if (to_ == nullptr) {
       failure = {MPI_ERR_OTHER, "cannot write the receiver's memory: unknown key"};
-      return Step::kFailed;
+      return HalfStep::kFailed;
     }
     address_ = go.address;
-    return Step::kAgain;
+    return HalfStep::kAgain;
   }
-  Step advance() noexcept override {
+  HalfStep advance() noexcept override {
     if (!chunks_.all_moved()) {
       PutMover mover(request_, *to_, address_);
-      const Step step = move_all(chunks_, mover);
+      const HalfStep step = move_all(chunks_, mover);
       request_.transfer.moved = chunks_.at();
       return step;
     }
-    if (request_.operation.left != 0) return Step::kAgain;
+    if (request_.operation.left != 0) return HalfStep::kAgain;
     if (!flushed_) {
       const auto begun = request_.peer->endpoint->caps.rdma->start_flush(request_.operation);
       flushed_ = begun != btl::Start::kNoRoom;
-      if (begun != btl::Start::kDone) return Step::kAgain;
+      if (begun != btl::Start::kDone) return HalfStep::kAgain;
     }
     context_.outbox.send_control(*request_.peer, wire::kLanded,
                                  wire::Landed{request_.transfer.partner});
-    return Step::kDone;
+    return HalfStep::kDone;
   }
 
  private:
@@ -90,7 +89,7 @@ class PutSender final : public SenderHalf {
   Chunks chunks_;
   std::unique_ptr<btl::RemoteKey> to_;
   uint64_t address_ = 0;
-  bool flushed_ = false;  // or being flushed
+  bool flushed_ = false;
 };
 
 class PutReceiver final : public ReceiverHalf {
@@ -98,15 +97,15 @@ class PutReceiver final : public ReceiverHalf {
   PutReceiver(ProtocolContext& context, RecvRequest& request,
               std::unique_ptr<btl::MemoryRegion> region) noexcept
       : context_(context), request_(request), region_(std::move(region)) {}
-  Step begin() noexcept override {
+  HalfStep begin() noexcept override {
     send_go(context_, request_, wire::Way::kPut,
             reinterpret_cast<uint64_t>(request_.buffer.first()), region_->key());
-    return Step::kWait;
+    return HalfStep::kWait;
   }
   bool awaits_landing() const noexcept override { return true; }
-  Step landed() noexcept override {
+  HalfStep landed() noexcept override {
     request_.transfer.moved = request_.transfer.bytes;
-    return Step::kDone;
+    return HalfStep::kDone;
   }
 
  private:
@@ -129,7 +128,7 @@ extern const Protocol kPut{
     .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PutSender>(context, request);
     },
-    // A nonzero address: one block of host memory.
+    // A nonzero address means one block of host memory.
     .viable_to_receive =
         [](const ProtocolContext& context, const RecvRequest& request, const Announced& announced) {
           return pays(context, request) && announced.rts.address != 0 &&

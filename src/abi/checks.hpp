@@ -30,8 +30,8 @@ inline bool bad_root(int root, const core::Communicator& comm) noexcept {
          !(comm.inter() && (root == MPI_ROOT || root == MPI_PROC_NULL));
 }
 
-/// Which arguments of a rooted collective are significant at this rank: the root's, the leaves', or
-/// any (part). On an inter-communicator none is significant in the root's group beside the root.
+/// Roles tells which arguments of a rooted collective are significant at this rank: the root's, the
+/// leaves', or any (part). On an inter-communicator the root's group has only one part: the root.
 struct Roles {
   bool root, leaf, part;
   Roles(int rank, const core::Communicator& comm) noexcept
@@ -40,23 +40,22 @@ struct Roles {
         part(root || leaf) {}
 };
 
-/// False for rank 0 of an exclusive scan out of place: its buffer is not significant.
+/// Rank 0 of an exclusive scan out of place has no significant receive buffer.
 inline bool counts_after_first(const core::Communicator& comm, const void* sendbuf) noexcept {
   return comm.rank() != 0 || sendbuf == MPI_IN_PLACE;
 }
 
-/// MPI_BYTE in place of a datatype not significant at this rank or with MPI_IN_PLACE.
+/// MPI_BYTE replaces a datatype not significant at this rank or with MPI_IN_PLACE.
 inline core::Datatype* ignored_type(const Call& call) noexcept {
   return call.find<core::Datatype>(MPI_BYTE);
 }
 
-/// MPI_SUM in place of an operation not significant at this rank.
+/// MPI_SUM replaces an operation not significant at this rank.
 inline core::Op* ignored_op(const Call& call) noexcept { return call.find<core::Op>(MPI_SUM); }
 
-// Lengths of arrays with one element per process.
 inline int peers(const core::Communicator& comm) noexcept { return comm.peer_count(); }
 inline int members(const core::Communicator& comm) noexcept { return comm.size(); }
-// Numbers of neighbours; 0 without a topology, an error reported by the body.
+// Without a topology the degrees are 0, and the body reports the error.
 inline int indegree(const core::Communicator& comm) noexcept {
   return comm.topology == nullptr ? 0 : static_cast<int>(comm.topology->sources().size());
 }
@@ -86,7 +85,7 @@ inline bool bad_reduction(const core::Op& op) noexcept {
          op.handle() == reinterpret_cast<uintptr_t>(MPI_NO_OP);
 }
 
-// Error texts: fail() with the parameter name `what`. Each returns the error class.
+// null_argument() and the others call fail() for the parameter `what` and return the error class.
 [[nodiscard]] TERN_COLD int null_argument(const char* what) noexcept;
 [[nodiscard]] TERN_COLD int no_status(const char* what) noexcept;
 [[nodiscard]] TERN_COLD int explain_count(const char* what, MPI_Count value) noexcept;

@@ -39,7 +39,7 @@ def body_name(function, large):
 
 
 def body_param(function, p):
-    """The parameter of the body; None if the body does not get the parameter."""
+    """The parameter of the body, or None."""
     if p.raw == '...':
         return None
     if function.raw or p.raw is not None:

@@ -21,7 +21,7 @@ using namespace tern::abi;
 extern "C" {{
 '''
 TAIL = '}  // extern "C"\n'
-FORMS = {  # form of a collective -> enumerator of api::Form::Kind, its further member, and the part (api/excuse.hpp)
+FORMS = {  # form of a collective -> enumerator of api::Form::Kind, its further member, and the part (api/refused_call.hpp)
     'blocking': ('kBlocking', '', 'kCollective'), 'nonblocking': ('kNonblocking', ', request', 'kCollective'),
     'persistent': ('kPersistent', ', request', 'kPersistent'), 'enqueue': ('kEnqueued', '', 'kEnqueued')}
 SENDS = {'blocking': 'send_as', 'nonblocking': 'isend_as', 'persistent': 'send_init_as'}

@@ -8,8 +8,8 @@
 #include <memory>
 #include <new>
 
-#include "api/excuse.hpp"
 #include "api/process.hpp"
+#include "api/refused_call.hpp"
 #include "base/error.hpp"
 #include "core/communicator.hpp"
 #include "core/current_call.hpp"
@@ -27,8 +27,8 @@
 
 namespace tern::abi {
 
-/// One call of the C API. `at` is the object with the error handler, or the handler itself; null
-/// means MPI_COMM_SELF's handler.
+/// A Call describes one call of the C API. `at` is the object with the error handler, or the
+/// handler itself; null means MPI_COMM_SELF's handler.
 struct Call {
   [[gnu::always_inline]] Call(const char* function, core::Process* of) noexcept
       : name(function), process(of) {
@@ -43,30 +43,28 @@ struct Call {
   [[nodiscard]] T* find(Handle handle) const noexcept {
     return process->handles.find<T>(handle);
   }
-  /// Returns the body's result, and raises an error.
+  /// end() raises the body's error, if any.
   [[nodiscard]] int end(int code) const;
-  /// Runs checks and body of an entry point whose objects have destructors. The destructors run
-  /// before an error handler, because C++ exceptions and longjmp leave a handler through the entry
-  /// point's frame without clean-ups.
+  /// run() destroys the body's objects before an error handler runs, because C++ exceptions and
+  /// longjmp leave a handler through the entry point's frame without clean-ups.
   template <class Body>
   [[nodiscard, gnu::always_inline]] int run(Body&& body) const {
     return end(body());
   }
 };
 
-/// Delivers the code and the text of fail() to the error handler; returns the code if the handler
-/// returns.
+/// raise() delivers the code and the text of fail() to the error handler.
 [[nodiscard]] TERN_COLD int raise(Call call, int code);
 
 inline int Call::end(int code) const {
   return TERN_LIKELY(code == MPI_SUCCESS) ? code : raise(*this, code);
 }
 
-// Each function below calls fail() and returns the error class.
+// not_running(), bad_handle() and the others call fail() and return the error class.
 
-/// Called before MPI_Init or after MPI_Finalize.
+/// not_running() is the error of a call before MPI_Init or after MPI_Finalize.
 [[nodiscard]] TERN_COLD int not_running() noexcept;
-/// `what` is the parameter's name. The kind determines the error class.
+/// bad_handle() takes the parameter's name; the kind determines the error class.
 [[nodiscard]] TERN_COLD int bad_handle(core::Kind kind, const char* what, uintptr_t word) noexcept;
 template <class T, class Handle>
 [[nodiscard]] TERN_COLD int bad_handle(const char* what, Handle handle) noexcept {
@@ -74,20 +72,20 @@ template <class T, class Handle>
 }
 [[nodiscard]] TERN_COLD int no_memory() noexcept;
 
-/// Stubs of functions without a body. Rank 0 of the communicator names each function on stderr
-/// once, at any error handler: programs without error checks would lose data silently.
+/// unsupported() serves functions without a body. Rank 0 names each function on stderr once, at any
+/// error handler: programs without error checks would lose data silently.
 [[nodiscard]] TERN_COLD int unsupported(Call& call) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Comm comm) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Session session) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Win win) noexcept;
-/// Files use the handler of MPI_FILE_NULL, which returns by default. Only rank 0 of the
+/// Errors of files go to the handler of MPI_FILE_NULL, which returns by default. Only rank 0 of the
 /// communicator which opened files prints.
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_File file,
                                         MPI_Comm comm = MPI_COMM_NULL) noexcept;
-/// For functions without an error code.
+/// name_unsupported() serves functions without an error code.
 TERN_COLD void name_unsupported(const char* name) noexcept;
 
-/// An int array converted to a wider type; null stays null.
+/// Widened converts an int array to a wider type; null stays null.
 template <class Wide>
 class Widened {
  public:
@@ -110,7 +108,7 @@ class Widened {
   bool failed_ = false;
 };
 
-/// An MPI_Count result as int; MPI_UNDEFINED if too large.
+/// narrowed() returns MPI_UNDEFINED if an MPI_Count exceeds int.
 inline int narrowed(MPI_Count value) noexcept {
   return value == static_cast<int>(value) ? static_cast<int>(value) : MPI_UNDEFINED;
 }

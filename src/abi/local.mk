@@ -19,7 +19,7 @@ include_HEADERS += include/mpi.h include/mpix.h
 
 BUILT_SOURCES += gen/abi.stamp
 CLEANFILES += gen/abi.stamp gen/api/bodies.hpp gen/unsupported.inc $(abi_entry_points)
-# The empty recipe makes make check their times again.
+# With an empty recipe make checks the times of the generated files again.
 $(abi_entry_points) gen/api/bodies.hpp: gen/abi.stamp
 	@:
 gen/abi.stamp: $(srcdir)/src/abi/functions.txt $(addprefix $(srcdir)/,$(abi_generators)) \
@@ -27,7 +27,7 @@ gen/abi.stamp: $(srcdir)/src/abi/functions.txt $(addprefix $(srcdir)/,$(abi_gene
 	$(AM_V_GEN)$(PYTHON) $(srcdir)/src/abi/generate.py --table $(srcdir)/src/abi/functions.txt --out gen
 	@touch $@
 
-# Manual pages of section 3, one per function; Makefile.am installs the pages.
+# Makefile.am installs the manual pages of section 3.
 abi-install-man: gen/abi.stamp
 	$(MKDIR_P) $(DESTDIR)$(mandir)/man3 && $(INSTALL_DATA) gen/man3/*.3 $(DESTDIR)$(mandir)/man3
 

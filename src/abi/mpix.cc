@@ -9,16 +9,16 @@
 
 using namespace tern;
 
-/// Declares the weak name NAME, which tools may interpose, for PNAME.
+/// TERN_PROFILED declares the weak name NAME, which tools may interpose.
 #define TERN_PROFILED(NAME) __attribute__((weak, alias("P" #NAME))) decltype(P##NAME) NAME
 
 extern "C" {
 
-/// Support by the library, not the machine: a program may load the driver later.
+/// The result means support by the library, not the machine: a program may load the driver later.
 int PMPIX_Query_cuda_support(void) { return 1; }
 TERN_PROFILED(MPIX_Query_cuda_support);
 
-/// Queries of MPICH and Open MPI for other vendors.
+/// MPICH and Open MPI have these queries for other vendors.
 int PMPIX_Query_hip_support(void) { return 0; }
 TERN_PROFILED(MPIX_Query_hip_support);
 int PMPIX_Query_rocm_support(void) { return 0; }

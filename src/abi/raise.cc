@@ -21,8 +21,7 @@ namespace {
 
 using core::Kind;
 
-/// The object with the error handler: fail_on's, the call's, else MPI_COMM_SELF; null before
-/// MPI_Init.
+/// listener() returns the object with the error handler, or null before MPI_Init.
 core::Object* listener(const Call& call, void* named) noexcept {
   if (named != nullptr) return static_cast<core::Object*>(named);
   if (call.at != nullptr) return call.at;
@@ -74,10 +73,11 @@ KindNames names_of(Kind kind) noexcept {
   return {"handle", "null", MPI_ERR_ARG, 0};
 }
 
-/// Returns the call of the error handler. *throws: the error is a kept exception instead.
+/// delivered() returns the call of the error handler, or sets *throws if the error is a kept
+/// exception.
 core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws) noexcept {
   if (call.part != api::CallContext::kNone && call.at != nullptr)
-    api::excuse(static_cast<core::Communicator&>(*call.at), call.part, code);
+    api::notify_refusal(static_cast<core::Communicator&>(*call.at), call.part, code);
   const LastError last = take_last_error();
   *throws = core::keeps_exception_of(last.text);
   if (*throws) return {};
@@ -128,7 +128,7 @@ int no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "no memory for the argume
 namespace {
 
 constexpr const char* kMissing = "not implemented in this version of Tern";
-// This process prints for all processes which open files together.
+// speaks_of_files: this process prints for all processes which open files together.
 std::atomic<bool> speaks_of_files{true};
 
 void say_missing(const char* name) noexcept {

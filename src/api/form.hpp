@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "api/excuse.hpp"
+#include "api/refused_call.hpp"
 #include "mpi.h"
 
 namespace tern::api {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Library sources of this folder, one line each: api_sources += src/api/example.cc
+# The library sources of src/api.
 api_sources += src/api/abi.cc
 api_sources += src/api/coll/coll.cc
 api_sources += src/api/coll/coll_describe.cc

@@ -19,7 +19,7 @@
 namespace tern {
 namespace {
 
-constexpr time_t kPatience = 2;  // seconds; the report may hit a lock or a broken stack
+constexpr time_t kTimeout = 2;  // seconds; the report may hit a lock or a broken stack
 constexpr size_t kStackBytes = 256 * 1024;
 
 struct Signal {
@@ -50,7 +50,7 @@ void end_by(int signal) noexcept {
 }
 
 void on_time_up(int) {
-  log_line("  the rest could not be found in %d seconds", static_cast<int>(kPatience));
+  log_line("  the rest could not be found in %d seconds", static_cast<int>(kTimeout));
   end_by(its_signal.load());
 }
 
@@ -165,7 +165,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     for (;;) ::pause();  // the other thread ends the process
   }
   its_signal.store(signal);
-  const int clock = set_clock(kPatience);
+  const int clock = set_clock(kTimeout);
   Interrupted code(context);
   report(signal, *info, code);
   if (clock >= 0) ::syscall(SYS_timer_delete, clock);

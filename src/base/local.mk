@@ -22,7 +22,7 @@ base_sources += src/base/shared_file.cc
 base_sources += src/base/stack.cc
 base_sources += src/base/wait_report.cc
 
-# The installation folders, for config.cc only: a change of prefix recompiles one file.
+# The installation folders, only for config.cc: a new prefix recompiles one file.
 BUILT_SOURCES += $(GEN)/install_paths.hpp
 CLEANFILES += $(GEN)/install_paths.hpp
 src/base/config.lo: $(GEN)/install_paths.hpp

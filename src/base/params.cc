@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading parameters: units, ranges, nearest names.
+// Parsing of parameters: units, ranges, nearest names.
 #include "base/params.hpp"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ constexpr Unit kTimeUnits[] = {{"", 1}, {"us", 1}, {"ms", 1000}, {"s", 1000000}}
 constexpr Unit kSecondUnits[] = {{"", 1000000}, {"s", 1000000}, {"ms", 1000}, {"min", 60000000}};
 constexpr Unit kPlain[] = {{"", 1}};
 
-/// The number before the unit as whole steps of `factor`; false where it does not fit. Decimals are
-/// for units.
+/// Multiplies the number before the unit by `factor`. Returns false on overflow, and for decimals
+/// without a unit.
 bool scaled(const char* text, char** end, int64_t factor, int64_t* value) {
   errno = 0;
   const long long whole = std::strtoll(text, end, 10);
@@ -94,7 +94,7 @@ bool is_among(const std::string& word, const char* words) {
                      [&](const std::string& pattern) { return matches(word, pattern); });
 }
 
-/// Whether a list of words (with commas) has this one.
+/// Whether a list of words, separated by commas, has `word` or "all".
 bool has_word(const std::string& list, const std::string& word) {
   const std::vector<std::string> words = split(list, ',');
   return std::any_of(words.begin(), words.end(),
@@ -157,7 +157,7 @@ requires std::is_enum_v<Value> std::string to_text(Value field, const ParamRange
   return split(range.words, '|')[static_cast<size_t>(field)];
 }
 
-/// As set() reads it back.
+/// The value as text for set().
 template <class Value>
 std::string shown(const Value& field, const char* /*kind*/, const ParamRange& range) {
   return to_text(field, range);
@@ -183,7 +183,7 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-// Variables whose values set parts of a group.
+// Groups: variables with values PART=VALUE.
 constexpr const char* kGroups[] = {"TERN_COLL", "TERN_TEST"};
 constexpr const char* kAllNames[] = {
 #define TERN_NAME(field, name, kind, standard, range, sharing, meaning) name,
@@ -201,7 +201,7 @@ bool is_group(const std::string& name) {
                      [&](const char* group) { return name == group; });
 }
 
-/// As the user sets it: TERN_COLL="bcast=chain".
+/// The user's form: TERN_COLL="bcast=chain".
 std::string setting(const std::string& name, const std::string& value) {
   const std::string part = part_of(name);
   return part.empty() ? name + "=" + value
@@ -209,7 +209,7 @@ std::string setting(const std::string& name, const std::string& value) {
                              value.c_str());
 }
 
-/// The present name of a parameter that had this name in an earlier release, or the name itself.
+/// Translates the name of an earlier release; returns other names unchanged.
 std::string present_name(const std::string& name) {
   for (const auto& [old, present] : kOldNames)
     if (name == old) return present;
@@ -247,8 +247,8 @@ std::string unknown_name(const std::string& name) {
   return strf("%s; Tern has %s", text.c_str(), all.c_str());
 }
 
-/// "PART=VALUE,PART=VALUE" as pairs of full name and value. A comma begins a part only before
-/// "NAME=", so a value may hold commas. Throws Error(MPI_ERR_ARG).
+/// "PART=VALUE,PART=VALUE" as pairs of full name and value. A comma ends a value only before
+/// "NAME=": values may contain commas. Throws Error(MPI_ERR_ARG).
 std::vector<std::pair<std::string, std::string>> parts_of(const std::string& group,
                                                           const std::string& text) {
   std::vector<std::pair<std::string, std::string>> parts;
@@ -274,7 +274,7 @@ bool is_foreign(const std::string& name) {
                      [&](const char* foreign) { return name == foreign; });
 }
 
-/// "eager_limit" is as good as TERN_EAGER_LIMIT where nothing else can be meant.
+/// "eager_limit" -> "TERN_EAGER_LIMIT". For files, where every name is a parameter.
 std::string full_name(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -389,7 +389,7 @@ uint32_t mixed(uint32_t hash, const std::string& text) {  // FNV-1a
   return (hash ^ '\n') * 0x01000193U;
 }
 
-/// What of a shared parameter's value counts; empty for its default.
+/// The part of a value that must be equal on all ranks; empty for the default.
 std::string counted(const ParamSharing& sharing, const std::string& value,
                     const std::string& standard) {
   if (sharing.words == nullptr) return value == standard ? "" : value;
@@ -401,7 +401,7 @@ std::string counted(const ParamSharing& sharing, const std::string& value,
 
 }  // namespace
 
-// A row that is not shared makes no string.
+// if constexpr: rows with own() build no string.
 // NOLINTNEXTLINE(readability-function-size): statements of rows
 uint32_t Params::shared_hash() const {
   uint32_t hash = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every parameter of Tern: one documented table, read from files and the environment.
-// Why: a user finds all of them in one place, and a wrong name or value never passes in silence.
+// The table of all parameters, read from files and the environment.
+// Why: one documented place; every wrong name or value adds a complaint.
 // Lifetime: one Params per Process, filled once. Threads: read-only afterwards.
 // See: base/config.hpp (where the files are), tests/unit/base/params_test.cc.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace tern {
 
-// Parameters of kind Word: a value for each word of one_of(), in its order.
+// Enums of kind Word: values in the order of the words of one_of().
 enum class SingleCopy : uint8_t { kAuto, kPipeline, kPull, kBoth };
 enum class SharedReduction : uint8_t { kSlices, kLeader };
 enum class DescriptorWay : uint8_t { kAuto, kPidfd, kSocket };
@@ -28,15 +28,14 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 
 // X(field, name, kind, default, range, sharing, meaning)
 // Kinds: Size (bytes; units k, m, g), Time (microseconds; units us, ms, s), Seconds (units ms, s,
-// min; stored in microseconds), Count, Switch (0 or 1), Text, Word (one of; an enum or text), Words
-// (several, with commas). In one_of() a "*" at the end of a word matches any text. algorithm_of()
-// lists the algorithms of a collective. Sharing: own(): ranks may differ; shared(): the value must
-// be equal on all ranks; shared_words(): only these words must be equal.
-// A name GROUP.PART is set as GROUP="PART=VALUE,..." (TERN_COLL="allreduce=ring"). A variable
-// TERN_PART is the old name of a part, or of a row in kOldNames: accepted for one release with a
-// remark.
+// min; stored in microseconds), Count, Switch (0 or 1), Text, Word (a single word; an enum or
+// text), Words (several, with commas). In one_of() a "*" at the end of a word matches any text.
+// algorithm_of() lists the algorithms of a collective. Sharing: own(): ranks may differ; shared():
+// the value must be equal on all ranks; shared_words(): only these words must be equal.
+// Users set GROUP.PART as GROUP="PART=VALUE,..." (TERN_COLL="allreduce=ring"). Old names (TERN_PART
+// and kOldNames) are accepted for one release with a remark.
 // clang-format off
-/// The parameters of users. tern_info, the manual and MPI_T list these rows.
+/// Parameters for users, listed by tern_info, the manual and MPI_T.
 #define TERN_PARAMS(X)                                                                             \
   X(check, "TERN_CHECK", Words, "1",                                                               \
     one_of("0|1|types|collective|rma|leaks|all"), shared_words("types|collective|rma"),            \
@@ -117,7 +116,7 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "how ranks find each other: auto, mpirun, pmix, provided (MPIX_Boot_provide; auto prefers "    \
     "it), singleton")
 
-/// TERN_COLL's parts: the algorithm of each collective.
+/// The parts of TERN_COLL: an algorithm per collective.
 #define TERN_COLL_PARAMS(X)                                                                        \
   X(coll_barrier, "TERN_COLL.barrier", Word, "auto", algorithm_of("barrier"), own(), "")           \
   X(coll_bcast, "TERN_COLL.bcast", Word, "auto", algorithm_of("bcast"), own(), "")                 \
@@ -136,8 +135,8 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
   X(coll_scan, "TERN_COLL.scan", Word, "auto", algorithm_of("scan"), own(), "")                    \
   X(coll_exscan, "TERN_COLL.exscan", Word, "auto", algorithm_of("exscan"), own(), "")
 
-/// Not listed. TERN_TEST's parts serve tests and experiments. The last two are messages of mpirun:
-/// MPI_INFO_ENV and calls before MPI_Init need their values before the start-up block is mapped.
+/// Not listed. The parts of TERN_TEST serve tests and experiments. mpirun sets the last two rows:
+/// MPI_INFO_ENV and calls before MPI_Init need the values before a rank maps the start-up block.
 #define TERN_HIDDEN_PARAMS(X)                                                                      \
   X(net_eager, "TERN_TEST.net_eager", Size, 131072, between(0, 1048576), own(),                    \
     "eager limit of contiguous messages to other hosts")                                           \
@@ -193,29 +192,28 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 #define TERN_ALL_PARAMS(X) TERN_PARAMS(X) TERN_COLL_PARAMS(X) TERN_HIDDEN_PARAMS(X)
 // clang-format on
 
-/// Names that begin with TERN_ and are no parameters: of the compiler wrappers, and of mpirun's
-/// start-up block (boot/shared_job.hpp). No complaint names them.
+/// Variables with the prefix TERN_ that are not parameters: of the compiler wrappers, and of
+/// mpirun's start-up block (boot/shared_job.hpp). Params ignores these variables.
 inline constexpr const char* kForeignNames[] = {"TERN_CC", "TERN_CXX", "TERN_FC", "TERN_BOOT_FD",
                                                 "TERN_BOOT_PID"};
 
-/// Old name, new name.
+/// Pairs of old and new name.
 inline constexpr const char* kOldNames[][2] = {{"TERN_GPU_PATIENCE", "TERN_GPU_TIMEOUT"}};
 
-/// The values that a parameter accepts: numbers from least to most, or words between "|" (null: any
-/// text).
+/// The valid values: numbers from least to most, or words separated by "|" (null: any text).
 struct ParamRange {
   int64_t least = 0, most = 0;
   const char* words = nullptr;
 };
 
-/// Whether the value, or each of these words ("|" between them), must be equal on all ranks.
+/// Whether the value must be equal on all ranks, or only the given words, separated by "|".
 struct ParamSharing {
   bool shared = false;
   const char* words = nullptr;  // null: the whole value
 };
 
-/// The algorithms of a collective ("reduce_scatter"), with "|" between them and "auto" first; null
-/// for an unknown collective. Defined by coll/algorithms, whose table generates it.
+/// The algorithms of a collective ("reduce_scatter"), separated by "|", "auto" first; null for an
+/// unknown collective. Generated from the table of coll/algorithms.
 [[nodiscard]] const char* algorithm_words(const char* collective) noexcept;
 
 struct ParamRow {
@@ -226,13 +224,13 @@ struct ParamRow {
   ParamSharing sharing;
   const char* meaning;
   [[nodiscard]] bool is_number() const noexcept;
-  /// "between 4096 and 1048576", "one of 0, 1, types"; empty where any text is valid.
+  /// "between 4096 and 1048576", "one of 0, 1, types"; empty if any text is valid.
   [[nodiscard]] std::string range_in_words() const;
-  /// "must be equal on all ranks"; empty where ranks may differ.
+  /// "must be equal on all ranks"; empty if ranks may differ.
   [[nodiscard]] std::string sharing_in_words() const;
 };
 
-/// Of kind Word: the enum of its default, or text.
+/// The field's type for kind Word: the enum of the default, or text.
 template <class Standard>
 using WordField = std::conditional_t<std::is_enum_v<Standard>, Standard, std::string>;
 
@@ -259,17 +257,17 @@ class Params {
 #undef TERN_FIELD_Word
 #undef TERN_FIELD_Words
 
-  /// Reads `environment` ("NAME=VALUE", null-terminated; normally ::environ). A parameter with an
-  /// invalid value keeps its default. Invalid values, unknown TERN_ names and old names each add a
-  /// sentence to `complaints`.
+  /// Reads `environment` ("NAME=VALUE", null-terminated; normally ::environ). Invalid values leave
+  /// the default. Invalid values, unknown TERN_ names and old names each add a sentence to
+  /// `complaints`.
   static Params from(const char* const* environment, std::vector<std::string>* complaints);
-  /// Like from(), over the present values.
+  /// Like from(), but changes the present values.
   void take_environment(const char* const* environment, std::vector<std::string>* complaints);
-  /// Lines "NAME = VALUE"; "#" begins a comment. source() and complaints call the text `file`.
+  /// Reads lines "NAME = VALUE"; "#" begins a comment. source() and complaints name `file`.
   void take_file(const std::string& text, const std::string& file,
                  std::vector<std::string>* complaints);
 
-  /// TERN_PARAMS, in order.
+  /// The rows of TERN_PARAMS, in order.
   static std::vector<ParamRow> rows();
 
   /// Sets a parameter from text. `name` may be a part (TERN_COLL.allreduce) or an old name. Throws
@@ -290,10 +288,10 @@ class Params {
   /// Whether TERN_TRANSPORT names the transport or "auto".
   [[nodiscard]] bool permits_transport(const char* name) const;
 
-  /// A hash of the parameters that must be equal on all ranks. Defaults do not change the hash.
+  /// Hash of the shared parameters. Defaults do not change the hash.
   [[nodiscard]] uint32_t shared_hash() const;
-  /// For the error of ranks whose hashes differ: the names of the shared parameters, and this
-  /// rank's values that are not defaults.
+  /// For the error of ranks with different hashes: the names of the shared parameters, and this
+  /// rank's values other than defaults.
   [[nodiscard]] std::string shared_in_words() const;
 
  private:
@@ -304,8 +302,8 @@ class Params {
   std::vector<std::pair<std::string, std::string>> sources_;  // parameter, origin; no defaults
 };
 
-/// The candidate with the least edit distance to `name`; empty if all are far (over 1/3 of its
-/// length).
+/// The candidate with the least edit distance to `name`; empty if all distances exceed 1/3 of the
+/// length of `name`.
 [[nodiscard]] std::string nearest_name(const std::string& name,
                                        const std::vector<std::string>& candidates);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boot: shared functions, and the choice of the implementation.
+// Boot: the choice of the implementation.
 #include "boot/boot.hpp"
 
 #include <unistd.h>
@@ -44,7 +44,7 @@ std::string this_host() {
 
 namespace {
 
-// Without --mpi=pmix, the tasks would be separate worlds.
+// Without --mpi=pmix, srun's tasks would be separate worlds.
 void refuse_srun_without_pmix() {
   const char* tasks = std::getenv("SLURM_NTASKS");
   if (std::getenv("SLURM_PROCID") != nullptr && std::getenv("SLURM_STEP_ID") != nullptr &&

@@ -6,10 +6,7 @@
 // -> finalize(). make_boot() may follow finalize() (sessions). A fence makes all earlier puts
 // visible.
 //
-// Lifetime: the Process. Threads: one caller at a time. Errors: all functions but abort() throw
-// tern::Error.
-//
-// See: tests/unit/boot/boot_test.cc, tests/mpi/launch.sh, tests/mpi/launch_pmix.sh.
+// Threads: one caller at a time. Errors: all functions but abort() throw tern::Error.
 #pragma once
 
 #include <array>
@@ -27,7 +24,6 @@
 
 namespace tern::boot {
 
-// The record that each rank publishes.
 inline constexpr std::size_t kConnectionInfoSize = 128;
 using ConnectionInfo = std::array<std::byte, kConnectionInfoSize>;
 
@@ -39,24 +35,24 @@ template <class T>
   return bytes;
 }
 
-// The time from which Boot::learnt() has the measurements of earlier jobs.
+// Boot::learnt() has the measurements of earlier jobs from this time on.
 enum class Learnt : std::uint8_t {
   kFromLauncher,
   kPublished,  // rank 0; learnt() waits for rank 0
-  kFenced      // rank 0, after the first fence
+  kFenced
 };
 
 struct Job {
   int rank = 0;
   int size = 1;
-  std::string id;                // equal on all ranks, unique on these hosts
-  std::string launcher;          // "mpirun", "Slurm", "none", ...
-  std::vector<int> local_ranks;  // world ranks, ascending, including this one
+  std::string id;  // equal on all ranks, unique on these hosts
+  std::string launcher;
+  std::vector<int> local_ranks;  // world ranks, ascending, including this rank
   int local_index = 0;
   int app = 0;  // MPI_APPNUM; -1: unknown
   int universe_size = 0;
-  bool threads = false;  // ranks are threads (unit tests)
-  int server_pid = 0;    // mpirun, if an ancestor of all local ranks, else 0
+  bool threads = false;
+  int server_pid = 0;  // mpirun, if an ancestor of all local ranks, else 0
   Learnt learnt = Learnt::kFenced;
   std::string remark;  // about a confusing message of the launcher
 };
@@ -73,76 +69,70 @@ class Boot {
   [[nodiscard]] const std::vector<int>& local_ranks() const noexcept { return job_.local_ranks; }
   [[nodiscard]] bool is_local(int rank) const noexcept;
 
-  // "provided", "mpirun", "pmix", "singleton" or "fake".
   [[nodiscard]] virtual const char* name() const noexcept = 0;
 
-  // Ranks share memory only on the same node. Nodes are numbered from 0 by lowest rank. The first
-  // call may query the server.
+  // Ranks share memory only on the same node. Nodes are numbered from 0 by lowest rank.
   [[nodiscard]] virtual int node(int rank) = 0;
   [[nodiscard]] virtual std::string host(int rank) = 0;
 
-  // Named sets of ranks, in equal order on all ranks. The first call may query the server.
+  // process_sets() has equal order on all ranks.
   [[nodiscard]] virtual std::vector<ProcessSet> process_sets() { return {}; }
 
-  // Distributes measurements (LearntFile::pack()) if the launcher does not. Rank 0 calls once,
-  // before publish(), even with an empty text.
+  // hand_out() distributes measurements (LearntFile::pack()) if the launcher does not. Rank 0 calls
+  // hand_out() once, before publish(), even with an empty text.
   virtual void hand_out(std::string_view learnt) { put("learnt", learnt); }
-  // Valid from the time in Job::learnt.
+  // learnt() is valid from the time in Job::learnt.
   [[nodiscard]] virtual std::string learnt() { return get(0, "learnt"); }
 
   virtual void put_connection_info(const ConnectionInfo& info) = 0;
   [[nodiscard]] virtual ConnectionInfo connection_info(int rank) = 0;
-  // Makes all earlier puts visible without a fence.
   virtual void publish() {}
-  // Whether the rank has published its connection info, possibly before any fence. All ranks must
-  // use the same entry (see enter_again()).
+  // A rank may have published its connection info before any fence.
   [[nodiscard]] virtual bool has_connection_info(int /*rank*/) { return true; }
-  // Call after has_connection_info(). Throws Error if the rank has gone on to a later program.
+  // expect() follows has_connection_info(). Throws Error if the rank has gone on to a later
+  // program.
   virtual void expect(int /*rank*/) {}
-  // Changes at each new connection info; without a word, the caller polls.
+  // connection_info_word() changes at each new connection info; without a word, the caller polls.
   [[nodiscard]] virtual FutexWord connection_info_word() noexcept { return {}; }
-  // This rank waits for a connection info (-1: no longer), for hang reports.
+  // Hang reports read the awaited rank; -1 ends the wait.
   virtual void tell_awaited(int /*rank*/) noexcept {}
-  // For a second entry, after all ranks have left together. Invalidates earlier connection infos.
-  // Call before put_connection_info().
+  // A second entry needs enter_again() before put_connection_info(), after all ranks have left
+  // together. Earlier connection infos become invalid.
   void enter_again() noexcept { entry_ = 2; }
 
   // After the next fence, had_sessions() is true on all ranks.
   virtual void tell_session() {}
   [[nodiscard]] virtual bool had_sessions() { return false; }
 
-  // At most a few KiB.
   virtual void put(std::string_view key, std::string_view value) = 0;
   [[nodiscard]] virtual std::string get(int rank, std::string_view key) = 0;
 
   // start_fence(), fence_over() until true, end_fence(): a fence with progress meanwhile.
   virtual void start_fence() = 0;
   [[nodiscard]] virtual bool fence_over() noexcept = 0;
-  // Throws if the fence failed.
   virtual void end_fence() {}
-  // Changes at the end of the fence; without a word, the caller polls.
+  // fence_word() changes at the end of the fence.
   [[nodiscard]] virtual FutexWord fence_word() noexcept { return {}; }
   void fence();
 
-  // Returns only in the fake.
+  // abort() returns only in the fake.
   virtual void abort(int code, const char* text) noexcept = 0;
 
-  // Number of the launcher's last question about waiting ranks (0: none); without a word, the
-  // launcher does not ask. Read before every sleep.
+  // question() is the number of the launcher's last question about waiting ranks (0: none). Waits
+  // read the word before every sleep.
   [[nodiscard]] virtual FutexWord question() const noexcept { return {}; }
-  // Encoded WaitReports of at most answer_room() bytes.
+  // `reports` are encoded WaitReports of at most answer_room() bytes.
   virtual void answer(std::uint32_t /*question*/, std::string_view /*reports*/) noexcept {}
   [[nodiscard]] virtual std::size_t answer_room() const noexcept { return 0; }
-  // This rank has waited without progress since `since_ns` (0: not waiting). Expires at `until_ns`.
+  // This rank has waited without progress since `since_ns` (0: not waiting). The statement expires
+  // at `until_ns`.
   virtual void tell_waiting(std::int64_t /*since_ns*/, std::int64_t /*until_ns*/) noexcept {}
-  // Address of the name of the last MPI call, for the launcher.
+  // `name` points to the name of the last MPI call.
   virtual void tell_call_address(const void* /*name*/) noexcept {}
-  // Whether the launcher detects hangs.
   [[nodiscard]] virtual bool is_watched() const noexcept { return false; }
 
-  // This rank is done. Not collective.
+  // finalize() is not collective.
   virtual void finalize() = 0;
-  // Undoes finalize(); all puts stay.
   virtual void resume() {}
 
  protected:
@@ -163,14 +153,12 @@ template <class T>
 }
 
 // `way` (TERN_BOOT) forces "auto", "mpirun", "pmix", "provided" or "singleton"; functions of the
-// program take precedence. Throws Error with the cure if the launcher is unusable (srun without
-// --mpi=pmix).
+// program take precedence. Throws Error if the launcher is unusable (srun without --mpi=pmix).
 [[nodiscard]] std::unique_ptr<Boot> make_boot(std::string_view way = "auto");
 
-// The choice of make_boot(), without joining. Throws like make_boot().
+// way_here() chooses like make_boot(), without joining.
 [[nodiscard]] const char* way_here(std::string_view way = "auto");
 
-// Whether functions wait for the next make_boot() (boot/provided.hpp).
 [[nodiscard]] bool is_provided() noexcept;
 
 }  // namespace tern::boot

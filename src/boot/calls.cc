@@ -11,7 +11,7 @@
 namespace tern::boot {
 namespace {
 
-// First byte of a gathered value: values follow, or an error text.
+// The first byte of a gathered value shows whether values or an error text follow.
 constexpr char kGood = '+', kRefused = '!';
 constexpr std::size_t kLongestJob = 64;
 

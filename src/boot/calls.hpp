@@ -2,7 +2,7 @@
 // Calls: the functions of an MPIX_Boot, with checks, errors in words, and keys prefixed by the
 // job's name.
 // Lifetime: shared by a Boot and the thread of its fence; the destructor calls `done`. Threads:
-// any; see man3/MPIX_Boot_provide.
+// any.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace tern::boot {
 
 class Calls {
  public:
-  // Throws Error with the invalid member, and then never calls `done`.
+  // The constructor throws Error with the invalid member, and then never calls `done`.
   explicit Calls(const MPIX_Boot& given);
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -26,7 +26,6 @@ class Calls {
   [[nodiscard]] const std::string& job() const noexcept { return job_; }
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
 
-  // Throw Error with the class from the program's function.
   void put(const std::string& key, std::string_view value) const;
   [[nodiscard]] std::string get(int rank, const std::string& key,
                                 std::size_t room = kUsualRoom) const;
@@ -38,7 +37,7 @@ class Calls {
   using Objection = std::function<std::string(int rank, const std::string& value)>;
   void gather(const std::string& key, std::size_t bytes, const Objection& objection,
               std::string_view rest = {}) const;
-  // Reads the values gathered by rank 0. Null `rest`: none is allowed.
+  // A null `rest` means that the gathered value must have none.
   [[nodiscard]] std::string gathered(const std::string& key, std::size_t bytes,
                                      std::string* rest = nullptr) const;
 

@@ -32,7 +32,6 @@ struct FakeJob::State {
   int abort_code = -1;
   int abort_rank = -1;
 
-  // Releases all waiters. The caller holds the mutex.
   void open() {
     arrived = 0;
     ++generation;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeJob: a job of ranks in threads of a single process, for unit tests.
-// Lifetime: FakeJob may end before the Boot objects. Threads: fence() blocks until all ranks have
-// called.
+// FakeJob: a job of ranks in threads of a single process, for unit tests. A FakeJob may end before
+// the Boot objects.
 #pragma once
 
 #include <memory>
@@ -14,12 +13,11 @@ namespace tern::boot {
 
 class FakeJob {
  public:
-  // hosts[r]: the host of rank r; empty: a common host.
+  // hosts[r] is the host of rank r; an empty list means a common host.
   explicit FakeJob(int size, std::vector<std::string> hosts = {});
 
   [[nodiscard]] std::unique_ptr<Boot> boot(int rank) const;
 
-  // Code of the first abort(), or -1. Later fences throw.
   [[nodiscard]] int abort_code() const;
 
   struct State;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How a rank meets the others: src/boot/README.md.
+# Bootstrap of ranks: src/boot/README.md.
 boot_sources += \
   src/boot/boot.cc src/boot/boot.hpp src/boot/ways.hpp \
   src/boot/calls.cc src/boot/calls.hpp \

@@ -141,14 +141,14 @@ class MpirunBoot final : public Boot {
   int program_ = 1;
 };
 
-// This process's rank by the environment; invalid outside mpirun.
+// Inheritance is this process's rank by the environment; invalid outside mpirun.
 struct Inheritance {
   SharedJob shared;
   int rank = -1;
   int memory_fd = -1;  // -1: closed, or reused for another file
 };
 
-// The pid in mpirun's PID namespace, else a negative number.
+// own_number() is the pid in mpirun's PID namespace, else a negative number.
 std::int32_t own_number(const SharedJob& shared) {
   const std::uint32_t domain = shared.facts().domain;
   if (domain == 0 || domain == proc_domain()) return ::getpid();
@@ -161,7 +161,7 @@ SharedJob attach_of_job(int fd, const char* job) {
   return shared;
 }
 
-// mpirun has the same descriptor number.
+// mpirun holds the memory under the same descriptor number.
 SharedJob attach_of_mpirun(int number, const char* job) {
   const char* mpirun = std::getenv(kBootPidVariable);
   if (mpirun == nullptr) return {};
@@ -187,7 +187,7 @@ Inheritance inheritance() {
   return mine;
 }
 
-// Ends the job if another program of the rank runs, unless an ancestor.
+// A second program of the rank ends the job, unless the other program is an ancestor.
 void refuse_second_program(Inheritance& mine) {
   const SharedJob::Facts facts = mine.shared.facts();
   const Starters starters = starters_below(facts.server_pid);
@@ -226,7 +226,6 @@ bool claim_rank_of_mpirun() {
 std::unique_ptr<Boot> make_mpirun_boot() {
   Inheritance mine = inheritance();
   if (mine.memory_fd < 0) return nullptr;
-  // For a second make_boot(); closed on exec.
   const int event_fd = mine.shared.facts().event_fd;
   ::fcntl(mine.memory_fd, F_SETFD, FD_CLOEXEC);
   ::fcntl(event_fd, F_SETFD, FD_CLOEXEC);

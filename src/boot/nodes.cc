@@ -8,7 +8,6 @@
 namespace tern::boot {
 namespace {
 
-/// Adjacent ranks on one node.
 struct Run {
   int first, ranks, node;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes: the node of each rank, stored compactly for the usual placements: in blocks, round-robin,
-// round-robin in blocks. A table by rank would grow with the job.
-// Lifetime: a Boot; immutable. Threads: any. Cost: 16 bytes per stretch; of() searches the
-// stretches.
+// round-robin in blocks.
+// Cost: 16 bytes per stretch; of() searches the stretches.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@ namespace tern::boot {
 class Nodes {
  public:
   Nodes() = default;
-  /// `names[r]`: any number for the node of rank r. Renumbered from 0 by lowest rank.
+  /// `names[r]` is any number for the node of rank r. Nodes are renumbered from 0 by lowest rank.
   explicit Nodes(const std::vector<int>& names);
 
   [[nodiscard]] bool empty() const noexcept { return stretches_.empty(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PmixBoot: a rank under any PMIx server.
-// Fences cover the whole namespace and collect data: Slurm skips the barrier across nodes in a
-// fence without data, and hangs in a fence over a list of ranks.
+// PmixBoot: a rank under any PMIx server. Fences cover the whole namespace and collect data: Slurm
+// skips the barrier across nodes in a fence without data, and hangs in a fence over a list of
+// ranks.
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,7 +96,6 @@ class PmixBoot final : public Boot {
   std::map<std::string, std::string> own_;
   std::vector<bool> here_;
   std::int64_t asked_ns_ = 0;
-  // A query to another host.
   enum Far : std::uint32_t { kNotAsked, kAsked, kThere };
   std::atomic<Far> far_{kNotAsked};
   int far_rank_ = -1;
@@ -173,7 +172,6 @@ std::string PmixBoot::host(int rank) {
   return is_local(rank) ? this_host() : strf("the host of rank %d", rank);
 }
 
-// One query per node. False if incomplete.
 bool PmixBoot::ask_nodes(std::vector<int>* nodes) const {
   std::string list;
   if (!ask(PMIX_RANK_WILDCARD, PMIX_NODE_LIST).bytes(&list)) return false;
@@ -235,7 +233,7 @@ ConnectionInfo PmixBoot::connection_info(int rank) {
   return connection_info_of(get(rank, info_key()));
 }
 
-// Polls the server at most once per millisecond.
+// The server is polled at most once per millisecond.
 bool PmixBoot::has_connection_info(int rank) {
   check_rank(rank, "the connection info");
   constexpr std::int64_t kPauseNs = 1000000;
@@ -249,7 +247,8 @@ bool PmixBoot::has_connection_info(int rank) {
   return here_[place];
 }
 
-// The other host's server waits for the rank, so the query is asynchronous.
+// A query for another host's rank is asynchronous, because the other host's server waits for the
+// rank.
 bool PmixBoot::is_published_elsewhere(int rank) {
   if (far_ == kAsked) return false;
   if (far_.exchange(kNotAsked) == kThere && far_rank_ == rank) return true;
@@ -318,14 +317,13 @@ void PmixBoot::start_fence() {
     fence_has_ended(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
 }
 
-// A fence fails if a rank is gone. Lets the launcher report the cause first.
+// A fence fails if a rank is gone. The launcher gets time to report the cause first.
 void PmixBoot::end_fence() {
   constexpr int kLaunchersWordUs = 500000;
   if (fence_status_ != PMIX_SUCCESS) ::usleep(kLaunchersWordUs);
   check(fence_status_, "the fence");
 }
 
-// Called on a thread of libpmix.
 void PmixBoot::fence_has_ended(pmix_status_t status) noexcept {
   fence_status_ = status;
   fence_state_ = kOver;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries to a PMIx server, with owned answers.
-// Threads: one caller at a time.
+// Queries to a PMIx server, with owned answers. Threads: one caller at a time.
 #pragma once
 
 #include <pmix.h>
@@ -15,10 +14,9 @@ inline constexpr int kPmixSeconds = 10;
 
 [[nodiscard]] pmix_info_t pmix_flag(const char* key) noexcept;
 [[nodiscard]] pmix_info_t pmix_seconds(const char* key, int seconds) noexcept;
-/// Keeps a pointer to `value`.
+/// The result keeps a pointer to `value`.
 [[nodiscard]] pmix_info_t pmix_text(const char* key, const std::string& value) noexcept;
 
-/// Null if the server has none.
 class PmixValue {
  public:
   PmixValue(const PmixLibrary& pmix, pmix_value_t* value) noexcept : pmix_(pmix), value_(value) {}
@@ -33,7 +31,6 @@ class PmixValue {
   pmix_value_t* value_;
 };
 
-/// No answer if the key is unknown.
 class PmixQuery {
  public:
   PmixQuery(const PmixLibrary& pmix, const char* key, const pmix_info_t* about = nullptr);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // PmixLibrary: libpmix.so.2, opened at first use and never closed, because the library has threads.
-// Threads: any.
 #pragma once
 
 #include <pmix.h>
@@ -21,7 +20,6 @@ struct PmixLibrary {
 #undef TERN_PMIX_POINTER
 };
 
-// Throws Error(MPI_ERR_OTHER) with the name of the Debian package.
 const PmixLibrary& pmix_library();
 
 }  // namespace tern::boot

@@ -23,7 +23,6 @@ bool fits(unsigned long long number, long long* out) noexcept {
 
 using Version = std::array<int, 3>;
 
-/// Extracts "4.2.2".
 std::string numbers_of(std::string_view version) {
   constexpr const char* kDigits = "0123456789";
   version.remove_prefix(std::min(version.find_first_of(kDigits), version.size()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process sets as text: "0-3,6 ocean".
+// Process sets as text, for example "0-3,6 ocean".
 #include "boot/process_set.hpp"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 namespace tern::boot {
 namespace {
 
-/// Drops `end`, too.
 std::string_view take(std::string_view* text, char end) {
   const std::string_view piece = text->substr(0, text->find(end));
   text->remove_prefix(std::min(text->size(), piece.size() + 1));

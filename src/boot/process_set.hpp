@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessSet: the launcher's named sets of ranks, as text.
-// Threads: any. See: MPI-5.0 section 11.3.2, tests/unit/boot/process_set_test.cc.
+// ProcessSet: the launcher's named sets of ranks, as text (MPI-5.0 section 11.3.2).
 #pragma once
 
 #include <string>
@@ -11,16 +10,16 @@ namespace tern::boot {
 
 struct ProcessSet {
   std::string name;
-  std::vector<int> ranks;  // ascending, unique, at least one
+  std::vector<int> ranks;  // ascending, unique, not empty
   bool operator==(const ProcessSet&) const = default;
 };
 
-/// Key of mpirun's sets, stored for rank 0.
+/// mpirun stores its sets under this key of rank 0.
 inline constexpr std::string_view kSetsKey = "tern.sets";
 
-/// A line per set: runs of ranks, a blank, the name.
+/// The text has a line per set: runs of ranks, a blank, the name.
 [[nodiscard]] std::string write_sets(const std::vector<ProcessSet>& sets);
-/// Skips invalid lines and ranks.
+/// read_sets() skips invalid lines and ranks.
 [[nodiscard]] std::vector<ProcessSet> read_sets(std::string_view text, int size);
 
 }  // namespace tern::boot

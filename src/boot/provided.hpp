@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions given by MPIX_Boot_provide, kept for the next world.
-// Threads: any.
+// Functions given by MPIX_Boot_provide, kept for the next world. Threads: any.
 #pragma once
 
 #include <memory>
@@ -10,10 +9,11 @@
 
 namespace tern::boot {
 
-// Replaces unused earlier functions. Throws Error with the invalid member.
+// provide() replaces unused earlier functions. Throws Error with the invalid member.
 void provide(const MPIX_Boot& given);
 
-// Waits for all ranks. Throws Error if a function fails, or the ranks disagree.
+// make_provided_boot() waits for all ranks. Throws Error if a function fails, or the ranks
+// disagree.
 [[nodiscard]] std::unique_ptr<Boot> make_provided_boot(const MPIX_Boot& given);
 
 }  // namespace tern::boot

@@ -69,7 +69,6 @@ class ProvidedBoot final : public Boot {
   void learn_hosts(const std::vector<Site>& sites);
 
   enum : std::uint32_t { kOver, kUnderWay };
-  // Shared with the thread of the fence.
   struct Fence {
     std::atomic<std::uint32_t> state{kUnderWay};
     std::string error;  // written before the state
@@ -83,7 +82,7 @@ class ProvidedBoot final : public Boot {
   std::string own_info_, infos_;
   std::string learnt_;
   bool published_ = false;
-  std::mutex infos_mutex_;  // guards infos_ and learnt_
+  std::mutex infos_mutex_;
   std::shared_ptr<Fence> fence_ = std::make_shared<Fence>();
 };
 
@@ -157,7 +156,7 @@ void ProvidedBoot::Fence::run(std::shared_ptr<Calls> calls) noexcept {
   futex_wake_all(state);
 }
 
-// The function blocks: a thread makes the call, and messages progress meanwhile.
+// The function blocks, so a thread makes the call while messages progress.
 void ProvidedBoot::start_fence() {
   publish();
   fence_ = std::make_shared<Fence>();
@@ -173,7 +172,7 @@ void ProvidedBoot::end_fence() {
 
 std::mutex pending_mutex;
 std::shared_ptr<Calls>& pending() noexcept {
-  static auto* const only = new std::shared_ptr<Calls>;  // outlives static destructors
+  static auto* const only = new std::shared_ptr<Calls>;
   return *only;
 }
 

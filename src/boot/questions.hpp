@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions: mpirun asks for reports on waiting, and waiting ranks answer.
 // Lifetime: a SharedJob's memory. Threads: any process at once; data from other ranks is checked.
-// See: base/wait_report.hpp, src/tools/mpirun/hang.hpp, tests/mpi/hang.sh.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +17,17 @@ class Questions {
   static constexpr std::size_t kAnswerRoom = 4080;
 
   Questions() = default;
-  // `memory`: bytes_for(size) bytes of zeros, aligned to 64.
+  // `memory` has bytes_for(size) bytes of zeros, aligned to 64.
   Questions(std::byte* memory, int size) noexcept : memory_(memory), size_(size) {}
   static std::size_t bytes_for(int size) noexcept;
 
   void ask() const noexcept;
   [[nodiscard]] FutexWord question() const noexcept;
   void answer(int rank, std::uint32_t question, std::string_view text) const noexcept;
-  // Whether the rank has answered the last question.
   [[nodiscard]] bool answered(int rank, std::string* text) const;
-  // Start of the wait (now_ns()); 0: not waiting, or expired.
+  // `since_ns` is 0 if the rank is not waiting.
   void set_waiting(int rank, std::int64_t since_ns, std::int64_t until_ns) const noexcept;
   [[nodiscard]] std::int64_t waiting_since(int rank) const noexcept;
-  // Address of the name of the main thread's last MPI call.
   void set_call_address(int rank, std::uint64_t address) const noexcept;
   [[nodiscard]] std::uint64_t call_address(int rank) const noexcept;
 

@@ -24,7 +24,7 @@ struct Stat {
   unsigned flags = 0;
 };
 
-// Zeros if the process is gone or hidden.
+// A hidden or ended process gives zeros.
 Stat stat_of(pid_t pid) {
   std::ifstream file(strf("/proc/%d/stat", pid));
   std::string line;
@@ -54,7 +54,7 @@ bool has_library(pid_t pid) {
   return false;
 }
 
-// linux/sched.h: PF_FORKNOEXEC, PF_EXITING.
+// The flags are PF_FORKNOEXEC and PF_EXITING of linux/sched.h.
 constexpr unsigned kForkedOnly = 0x40, kExiting = 0x4;
 
 bool is_mere_fork(pid_t pid) { return (stat_of(pid).flags & kForkedOnly) != 0; }

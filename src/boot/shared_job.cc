@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedJob: layout, keys, fences, abort.
+// SharedJob: fences, keys and abort.
 #include "boot/shared_job.hpp"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x36746f6f424e5254;  // "TRNBoot6"
+constexpr std::uint64_t kMagic = 0x36746f6f424e5254;
 constexpr std::size_t kHeapPerRank = 16 * 1024;
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
@@ -62,7 +62,6 @@ struct alignas(64) SharedJob::Slot {
   std::atomic<std::int32_t> programs;
 };
 
-// The key and the value follow.
 struct SharedJob::Record {
   std::uint32_t older;
   std::uint32_t key_bytes;

@@ -21,14 +21,12 @@ namespace tern::boot {
 // mpirun judges an exit by this state.
 enum class RankState : std::uint32_t { kStarted, kInitialised, kFinalised, kAborted };
 
-// The inherited descriptor. PMIX_NAMESPACE must be the job's id, to protect a launcher inside a
-// rank.
+// The variable names the inherited descriptor. PMIX_NAMESPACE must be the job's id, to protect a
+// launcher inside a rank.
 inline constexpr const char* kBootVariable = "TERN_BOOT_FD";
-// mpirun's pid. mpirun has the same descriptor, for programs started without (by sudo, Python's
-// subprocess).
+// Programs started without the descriptor (by sudo, Python's subprocess) take mpirun's.
 inline constexpr const char* kBootPidVariable = "TERN_BOOT_PID";
 
-// Key of mpirun's measurements, stored for rank 0.
 inline constexpr std::string_view kLearntKey = "tern.learnt";
 
 class SharedJob {
@@ -47,7 +45,6 @@ class SharedJob {
 
   SharedJob() = default;
   static SharedJob create(int fd, const Facts& facts);
-  // Invalid if `fd` is not a job's memory.
   static SharedJob attach(int fd);
   static std::size_t bytes_for(int size);
 
@@ -65,18 +62,15 @@ class SharedJob {
   [[nodiscard]] bool may_claim(int rank, std::int32_t pid) const noexcept;
   [[nodiscard]] bool claim(int rank, std::int32_t pid) noexcept;
 
-  // The last owner; 0: none.
   [[nodiscard]] std::int32_t owner(int rank) const noexcept;
-  // Number of owners so far.
   [[nodiscard]] int programs(int rank) const noexcept;
 
-  // `entry`: number of times the rank entered.
+  // `entry` counts the rank's entries.
   void put_connection_info(int rank, const ConnectionInfo& info, int entry = 1) noexcept;
   [[nodiscard]] bool has_connection_info(int rank, int entry = 1) const noexcept;
-  // Entry of the latest connection info; 0: none.
+  // entry() belongs to the latest connection info, or is 0.
   [[nodiscard]] int entry(int rank) const noexcept;
   [[nodiscard]] FutexWord connection_info_word() const noexcept;
-  // The rank with the awaited connection info, or -1.
   void set_awaited(int rank, int awaited) noexcept;
   [[nodiscard]] int awaited(int rank) const noexcept;
   void set_sessions() noexcept;
@@ -85,14 +79,11 @@ class SharedJob {
   void put(int rank, std::string_view key, std::string_view value);
   [[nodiscard]] bool get(int rank, std::string_view key, std::string* value) const;
 
-  // Returns the number of the fence.
   [[nodiscard]] std::uint32_t start_fence(int rank) noexcept;
   [[nodiscard]] bool fence_over(std::uint32_t fence) const noexcept;
   [[nodiscard]] FutexWord fence_word(std::uint32_t fence) const noexcept;
   void end_fence(int rank) noexcept;
-  // Some ranks, but not all, have entered.
   [[nodiscard]] bool fence_waits() const noexcept;
-  // This rank has entered.
   [[nodiscard]] bool in_fence(int rank) const noexcept;
 
   // The first abort of the job wins.

@@ -48,7 +48,6 @@ class SingletonBoot final : public Boot {
   }
   void start_fence() override {}
   bool fence_over() noexcept override { return true; }
-  // The caller has printed the text.
   void abort(int code, const char* /*text*/) noexcept override {
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Site: where a rank runs, to find ranks that can share memory without a launcher.
-// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,6 @@ namespace tern::boot {
 
 class Calls;
 
-// Sent byte for byte.
 struct Site {
   std::uint64_t machine;  // equal if processes share /proc
   std::uint64_t process;  // random, unique per rank
@@ -21,9 +19,8 @@ struct Site {
 
 [[nodiscard]] Site site_here(const Calls& calls);
 [[nodiscard]] Site site_of(const std::string& bytes);
-// The reason if `site` is invalid, or empty.
 [[nodiscard]] std::string objection_to(const Site& site, int rank, int size);
-// Indexed by rank. Throws Error if the own site is missing.
+// sites_of() throws Error if the own site is missing.
 [[nodiscard]] std::vector<Site> sites_of(const std::string& bytes, const Site& own);
 
 }  // namespace tern::boot

@@ -12,17 +12,15 @@ struct PmixLibrary;
 
 std::unique_ptr<Boot> make_mpirun_boot();
 std::unique_ptr<Boot> make_pmix_boot();
-/// `library` outlives the Boot.
 std::unique_ptr<Boot> make_pmix_boot(const PmixLibrary& library);
 std::unique_ptr<Boot> make_singleton_boot();
-/// Takes the program's functions.
 std::unique_ptr<Boot> make_provided_boot();
 
 // A rank without the memory's descriptor uses PMIx. A descendant has an ancestor that is the rank.
 enum class Standing { kOutside, kRank, kRankWithoutMemory, kDescendant };
 Standing standing_in_mpirun();
-// Makes this process the rank. False if an ancestor is the rank. Ends the job if another program of
-// the rank is running.
+// claim_rank_of_mpirun() returns false if an ancestor is the rank, and ends the job if another
+// program of the rank is running.
 bool claim_rank_of_mpirun();
 
 std::string this_host();

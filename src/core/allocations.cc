@@ -26,7 +26,7 @@ bool lies_in(const Data& data, const cuda::Memory& memory) noexcept {
   return has(memory, low) && behind - memory.base <= memory.bytes;
 }
 
-/// Calls visit(address, memory) at each new allocation or host range, until `visit` returns false.
+/// visit_piece() visits each new allocation or host range, until `visit` returns false.
 template <class Visit>
 bool visit_piece(const iovec& piece, cuda::Memory& last, const Visit& visit) noexcept {
   const auto begin = reinterpret_cast<uintptr_t>(piece.iov_base);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Visits every allocation spanned by a call's data.
-// Why: types made of addresses (MPI_BOTTOM) or address differences span several. Threads: any. See:
-// tests/gpu/mpi/several_allocations.cc.
+// Why: types made of addresses (MPI_BOTTOM) or address differences span several.
 #pragma once
 
 #include "core/data.hpp"
@@ -11,11 +10,12 @@ class Job;
 }
 namespace tern::core {
 
-/// Orders the job after the application's writes. `first` is the first byte's allocation.
+/// settle() orders the job after the application's writes. `first` is the first byte's allocation.
 void settle(cuda::Job& job, const Data& data, const cuda::Memory& first) noexcept;
 void settle(cuda::Job& job, const Data& data) noexcept;
 
-/// Two addresses in one buffer, on host and device or on two devices; managed memory never counts.
+/// Apart holds two addresses in one buffer, on host and device or on two devices; managed memory
+/// never counts.
 struct Apart {
   const void* one = nullptr;
   const void* other = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets, copies and deletes attributes through the user's callbacks.
+// Attributes: calls of the user's callbacks.
 #include "core/attribute.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tern::core {
 namespace {
 
-constexpr uintptr_t kDup = 1;  // MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN, MPI_WIN_DUP_FN, MPI_DUP_FN
+constexpr uintptr_t kDup = 1;
 
 void* as_handle(uintptr_t word) noexcept { return reinterpret_cast<void*>(word); }
 
@@ -85,7 +85,8 @@ size_t Attributes::last_staying() const noexcept {
   return kNone;
 }
 
-// From the back: a value set during the deletion of the old value comes later.
+// The search runs from the back, because a value set during the deletion of the old value comes
+// later.
 bool Attributes::get(int keyval, void** value) const noexcept {
   const Lock lock = hold();
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
@@ -131,7 +132,7 @@ int Attributes::erase(int keyval, uintptr_t owner) {
 
 int Attributes::copy_all(uintptr_t owner, Attributes& to) const {
   Lock lock = hold();
-  const std::vector<AttributeValue> entries = entries_;  // callbacks may change them
+  const std::vector<AttributeValue> entries = entries_;  // callbacks may change the entries
   if (lock.owns_lock()) lock.unlock();
   for (const AttributeValue& entry : entries) {
     void* value = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes: values cached on communicators, datatypes and windows, with keys and callbacks.
-// Lifetime: a Keyval lives until its key is freed and unused. An Attributes belongs to its object.
-// Threads: any. Callbacks run without a lock and may call MPI; each value is deleted once. See:
-// MPI-5.0 section 7.7; tests/mpi/attributes.c.
+// Attributes: values cached on communicators, datatypes and windows, with keys and callbacks
+// (MPI-5.0 section 7.7).
+// Lifetime: a Keyval lives until its key is freed and unused.
+// Threads: any. Callbacks run without a lock and may call MPI; each value is deleted once.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,13 @@ struct Keyval {
   void* extra = nullptr;
 };
 
-/// The user's keys start at kFirst, above the ABI's predefined keys.
 class Keyvals {
  public:
   static constexpr int kFirst = 4096;
   int add(const Keyval& keyval);
-  /// Also finds a freed key still in use.
+  /// find() also returns a freed key still in use.
   [[nodiscard]] std::shared_ptr<const Keyval> find(int number, Kind kind) const noexcept;
-  /// The number stays valid while attributes use the key. Returns false for an unknown key.
+  /// A key's number stays valid while attributes use the key.
   bool erase(int number, Kind kind) noexcept;
 
  private:
@@ -48,15 +47,13 @@ class Keyvals {
 class Attributes {
  public:
   bool get(int keyval, void** value) const noexcept;
-  /// Deletes an old value first. Returns the callback's error. Throws std::bad_alloc.
+  /// set() deletes an old value first, and returns the callback's error. Throws std::bad_alloc.
   [[nodiscard]] int set(std::shared_ptr<const Keyval> key, int keyval, void* value,
                         uintptr_t owner);
-  /// Returns the callback's error, or MPI_ERR_KEYVAL.
   [[nodiscard]] int erase(int keyval, uintptr_t owner);
 
-  /// Runs the copy callbacks of `owner`'s attributes. After an error, call to.delete_all().
   [[nodiscard]] int copy_all(uintptr_t owner, Attributes& to) const;
-  /// Runs the delete callbacks, last set first, until one fails; returns its error.
+  /// Delete callbacks run last set first, until one fails.
   [[nodiscard]] int delete_all(uintptr_t owner);
 
  private:
@@ -65,16 +62,16 @@ class Attributes {
     std::shared_ptr<const Keyval> key;
     void* value;
     uint64_t number;
-    bool leaving = false;  // its delete callback is running
+    bool leaving = false;
   };
   using Lock = std::unique_lock<std::mutex>;
   static constexpr size_t kNone = ~size_t{0};
 
   [[nodiscard]] Lock hold() const;
-  /// The index of an entry in no deletion, by key or the last. Requires the lock.
+  /// staying() returns the index of an entry in no deletion, and requires the lock.
   [[nodiscard]] size_t staying(int keyval) const noexcept;
   [[nodiscard]] size_t last_staying() const noexcept;
-  /// Runs the delete callback without the lock, then removes the entry. Requires the lock.
+  /// end_entry() requires the lock, but runs the delete callback without the lock.
   [[nodiscard]] int end_entry(Lock& lock, size_t index, uintptr_t owner);
 
   mutable std::mutex mutex_;

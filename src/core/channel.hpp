@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Channel: a lock, with progress, messages and collectives of the communicators on this channel.
-// Why: with MPI_THREAD_MULTIPLE, threads on different communicators run independently. Below that
-// level a process has one channel. See: ContextId::channel_hint(). Lifetime: Process.
+// Why: with MPI_THREAD_MULTIPLE, threads on different communicators run independently.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +23,18 @@ namespace tern::core {
 class Process;
 class Slabs;
 
-/// Aligned: channels share no written cache line.
+/// The alignment keeps channels from sharing a written cache line.
 struct alignas(64) Channel {
   Channel(Process& of, uint32_t which) noexcept : process(of), number(which) {}
 
   Process& process;
-  const uint32_t number;  // index in Process
+  const uint32_t number;
   Progress progress;
   pml::Pml* pml = nullptr;
   coll::Coll* coll = nullptr;
-  rma::Engine* rma = nullptr;  // null: no window of the channel uses messages
-  uint64_t refusals = 0;       // refusal messages of collectives (coll/engine/refusal.hpp)
-  Slabs* slabs = nullptr;      // null: no other rank on this host
+  rma::Engine* rma = nullptr;
+  uint64_t refusals = 0;
+  Slabs* slabs = nullptr;
 };
 
 }  // namespace tern::core

@@ -9,7 +9,7 @@ namespace {
 constexpr int kTries = 400, kTriesOnCore = 300;  // later tries leave the core
 }
 
-// Spins first: holders release quickly.
+// Waiters spin first, because holders release quickly.
 void ChannelMutex::lock_among_threads() noexcept {
   if (mutex_.try_lock()) return;
   wanted_.fetch_add(1, std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChannelMutex: the lock of a channel, a no-op below MPI_THREAD_MULTIPLE.
 // Why: a lock lasts less long than a wake-up, so waiters spin before sleeping, and a thread in
-// MPI_Wait yields. Threads: any.
+// MPI_Wait yields.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class ChannelMutex {
   [[nodiscard]] bool wanted() const noexcept {
     return wanted_.load(std::memory_order_relaxed) != 0;
   }
-  /// Yields the lock; the caller holds the lock before and after.
+  /// The caller holds the lock before and after give_way().
   void give_way() noexcept;
 
  private:

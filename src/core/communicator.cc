@@ -12,7 +12,7 @@ namespace tern::core {
 
 namespace {
 
-constexpr uint64_t kWorldCreator = 0;  // not hashes; the rank distinguishes selves
+constexpr uint64_t kWorldCreator = 0;  // no hash; the rank distinguishes the selves
 constexpr uint32_t kWorldHint = 0, kSelfHint = 1;
 
 Communicator* enter(Process& process, MPI_Comm constant, Communicator* communicator,

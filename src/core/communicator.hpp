@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicator: a group with a context.
 // Lifetime: ends when freed and without pending operations. The object stays for failed requests,
-// whose errors are raised on the communicator. Threads: per the standard; calls allowed
-// concurrently (create_group) take the channel's lock. See: MPI-5.0 chapter 7.
+// whose errors are raised on the communicator. Threads: calls allowed concurrently (create_group)
+// take the channel's lock.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,9 @@ namespace tern::core {
 
 class Topology;
 
-/// The collectives' state, owned by the communicator.
 struct CollState {
   virtual ~CollState() = default;
-  /// Measurements for new communicators; may be null. Requires the channel's lock. Throws
-  /// std::bad_alloc.
+  /// learnt() returns measurements for new communicators, or null. Requires the channel's lock.
   [[nodiscard]] virtual Ref<Object> learnt() { return {}; }
 };
 
@@ -35,14 +33,14 @@ struct StreamState {
   virtual ~StreamState() = default;
 };
 
-/// Counters of collectives, equal on all ranks (coll/engine/refusal.hpp).
+/// CollectiveNumbers are equal on all ranks (coll/engine/refusal.hpp).
 struct CollectiveNumbers {
   struct Count {
-    uint32_t next = 0;    // started, created or refused
-    uint64_t recent = 0;  // the latest calls: coll/engine/refusal.cc
+    uint32_t next = 0;
+    uint64_t recent = 0;
   };
   Count started, persistent;
-  uint32_t tags = 0;  // source of tags for started collectives
+  uint32_t tags = 0;
 
   [[nodiscard]] Count& of(bool is_persistent) noexcept {
     return is_persistent ? persistent : started;
@@ -55,7 +53,6 @@ struct CollectiveNumbers {
 class alignas(64) Communicator final : public Object, public Membership, public ContextNames {
  public:
   static constexpr Kind kKind = Kind::kCommunicator;
-  /// Called by end(): the upper room forgets the context.
   using Ending = void (*)(Communicator&) noexcept;
 
   /// `rank` is the caller's in `group`. api::publish adds handle and context. `remote` makes an
@@ -64,16 +61,16 @@ class alignas(64) Communicator final : public Object, public Membership, public 
                Ref<Group> remote = {}) noexcept;
   ~Communicator() override;
 
-  /// The user's rank, for an internal part of the user's communicator.
+  /// In an internal part of the user's communicator, named() returns the user's rank.
   [[nodiscard]] int named(int rank) const noexcept {
     return named_by ? named_by->rank_of(peer_index(rank)) : rank;
   }
 
-  /// Requires the channel's lock.
+  /// operation_ended() requires the channel's lock.
   void operation_ended() noexcept {
     if (--pending == 0 && freed) end();
   }
-  /// Keeps the communicator alive after free(). Requires the channel's lock.
+  /// keep_for_request() keeps the communicator after free(), and requires the channel's lock.
   void keep_for_request() noexcept {
     ++pending;
     ++kept;
@@ -82,17 +79,17 @@ class alignas(64) Communicator final : public Object, public Membership, public 
     --kept;
     operation_ended();
   }
-  /// Releases context, collectives' state and the user's reference. Requires the channel's lock,
-  /// and no pending operation. Failed requests may keep references to the bare memory.
+  /// end() requires the channel's lock, and no pending operation. Failed requests may keep
+  /// references to the bare memory.
   void end() noexcept;
   void free() noexcept {
     freed = true;
     if (pending == 0) end();
   }
 
-  /// For derivations (dup, split, create); equal on all members.
+  /// next_derivation() is equal on all members (dup, split, create).
   [[nodiscard]] uint64_t next_derivation() noexcept { return ++derivations_; }
-  /// Counts create_groups with this digest; equal on its members.
+  /// next_creation() counts the create_groups with this digest, and is equal on the members.
   [[nodiscard]] uint64_t next_creation(uint64_t digest);
 
   // Every message checks the fate. MPIX_Comm_interrupt ends the communicator on this rank.
@@ -103,15 +100,15 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   bool freed = false;
 
   CollectiveNumbers numbers;
-  std::unique_ptr<StreamState> stream;  // null without MPIX_Stream_comm_create
+  std::unique_ptr<StreamState> stream;
   Name name;
   Ref<ErrorHandler> error_handler;
   Attributes attributes;
   Ref<Info> info;
   std::shared_ptr<const Topology> topology;
-  Ref<Group> named_by;     // for an internal part: the user's group
-  Ref<Object> session;     // null for the world's
-  Ref<Communicator> side;  // an inter-communicator's local side, made on demand on the same channel
+  Ref<Group> named_by;  // the user's group, for an internal part
+  Ref<Object> session;
+  Ref<Communicator> side;  // local side of an inter-communicator, made on demand
   Ending ending = nullptr;
   Ref<Object> inherited;
 
@@ -123,18 +120,16 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   std::unordered_map<uint64_t, uint64_t> creations_;
 };
 
-/// Inherits the parent's error handler; Pml::add_context assigns the index. `remote` makes an
+/// derive_communicator() passes on the parent's error handler. `remote` makes an
 /// inter-communicator.
 [[nodiscard]] Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group,
                                                     ContextId id, Ref<Group> remote = {});
 
-/// Hands measurements to `made`, created by all ranks of `parent`, without a message. Throws
-/// std::bad_alloc.
+/// pass_on_learnt() needs no message, because all ranks of `parent` create `made`.
 void pass_on_learnt(Communicator& parent, Communicator& made);
 
-/// Creates MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY. Requires world_rank and world_size.
 void make_predefined_communicators(Process& process);
-/// Calls each `ending`. No message may follow.
+/// No message may follow end_predefined_communicators().
 void end_predefined_communicators(Process& process) noexcept;
 
 }  // namespace tern::core

@@ -8,7 +8,7 @@ namespace tern::core {
 
 namespace {
 
-/// A bijection of 64 bits; each input bit flips half of the output bits (the finalizer of
+/// mix() is a bijection of 64 bits; each input bit flips half of the output bits (the finalizer of
 /// splitmix64).
 constexpr uint64_t mix(uint64_t x) noexcept {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

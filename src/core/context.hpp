@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context ids; ContextNames: a communicator's id and indices in messages.
+// ContextId, ContextNames: the id and the indices of a communicator.
 // Ids: all members derive communicators in the same order, so each computes an id without a
 // message: a hash of the parent's id, the count of derivations, and a sibling number. An id has 96
 // bits: among a million communicators, two collide with a probability below 2^-48.
-// Headers carry the receiver's local index: the first message to a peer carries the id, and the
-// peer answers with its index (pml). World and self have the indices 1 and 2.
 // Threads: the channel's lock.
 #pragma once
 
@@ -15,7 +13,7 @@
 
 namespace tern::core {
 
-/// Unique in a process; opaque except for the channel hint.
+/// A ContextId is unique in a process, and opaque except for the channel hint.
 struct ContextId {
   uint64_t creator = 0;
   uint32_t counter = 0;
@@ -27,29 +25,28 @@ struct ContextId {
   static constexpr uint32_t kChannelHints = 255;
 };
 
-/// Part of the hash: different calls get different ids.
+/// The derivation is hashed, so different calls get different ids.
 enum class Derivation : uint32_t {
   kDuplicate = 1,
   kSplit,
   kCreate,
   kCreateGroup,
   kFromGroup,
-  kMeet,   // two groups form an inter-communicator
-  kMerge,  // and one group again
-  kSide,   // the local group of an inter-communicator
+  kMeet,
+  kMerge,
+  kSide,
   kTopology,
   kSub,
-  kWindow,  // private to a window
+  kWindow,
   kStream,  // for a stream's enqueued collectives
 };
 
 /// `number` counts the derivations, `sibling` the parts.
 [[nodiscard]] ContextId derive_context(ContextId parent, Derivation why, uint64_t number,
                                        uint64_t sibling) noexcept;
-/// The id does not depend on the order.
 [[nodiscard]] ContextId meet_contexts(ContextId one, ContextId other) noexcept;
 
-/// The digest is equal on all members.
+/// digest_members() is equal on all members.
 [[nodiscard]] uint64_t digest_members(const Membership& parent, const Group& group,
                                       int tag) noexcept;
 
@@ -61,11 +58,10 @@ class ContextNames {
 
   [[nodiscard]] Channel& channel() const noexcept { return channel_; }
   [[nodiscard]] ContextId id() const noexcept { return {creator_, counter_}; }
-  /// This process's index, carried by arriving headers.
   [[nodiscard]] uint32_t index() const noexcept { return index_; }
-  /// A context may have an index before its communicator exists.
+  /// A context may have an index before the communicator exists.
   void set_index(uint32_t index) noexcept { index_ = index; }
-  /// 0 until the peer announces its index.
+  /// remote_index() is 0 until the peer announces an index.
   [[nodiscard]] uint32_t remote_index(int rank) const noexcept {
     if (index_ == kWorldIndex || index_ == kSelfIndex) return index_;
     return remote_.empty() ? 0 : remote_[static_cast<size_t>(rank)];

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latest MPI call of this thread, and its place in the program, for reports. Cost: two stores
-// per call.
+// CurrentCall: the latest MPI call of this thread, for reports. Cost: two stores per call.
 #pragma once
 
 namespace tern::core {
 
 struct CallPlace {
-  const char* call = nullptr;  // "MPI_Send"
-  const void* site = nullptr;  // the return address in the program
+  const char* call = nullptr;
+  const void* site = nullptr;
 };
 
 extern constinit thread_local CallPlace current_call __attribute__((tls_model("initial-exec")));

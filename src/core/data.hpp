@@ -18,7 +18,7 @@ struct Data {
   [[nodiscard]] size_t bytes() const noexcept {
     return static_cast<size_t>(count) * static_cast<size_t>(type->size());
   }
-  /// The address of the first byte; types with absolute addresses count from 0.
+  /// For types with absolute addresses (MPI_BOTTOM), `address` is 0.
   [[nodiscard]] std::byte* first() const noexcept {
     return static_cast<std::byte*>(address) + type->true_lb();
   }

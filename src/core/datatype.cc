@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatype: packs, unpacks, lists pieces, and counts basic elements.
+// Datatype: packing, pieces, and counts of basic elements.
 #include "core/datatype.hpp"
 
 #include <cstring>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatype: the layout of one element, with packing by byte ranges.
-// Why: one description serves host packing, single-copy transfers and GPU kernels. Lifetime:
-// reference counted; immutable except for name, attributes and committed flag. See: MPI-5.0 chapter
-// 5; core/datatype_build.hpp (constructors).
+// Datatype: the layout of one element, with packing by byte ranges (MPI-5.0 chapter 5). Immutable
+// except for name, attributes and committed flag.
+// Why: one description serves host packing, single-copy transfers and GPU kernels.
 #pragma once
 
 #include <sys/uio.h>
@@ -32,44 +31,42 @@ class Datatype final : public Object {
   Datatype() noexcept : Object(kKind) {}
   ~Datatype() override;
 
-  /// Bytes of data; -1 (MPI_UNDEFINED) for a type missing in this build.
+  /// A type missing in this build has the size -1 (MPI_UNDEFINED).
   [[nodiscard]] MPI_Count size() const noexcept { return size_; }
   [[nodiscard]] MPI_Aint lb() const noexcept { return lb_; }
   [[nodiscard]] MPI_Aint extent() const noexcept { return extent_; }
   [[nodiscard]] MPI_Aint true_lb() const noexcept { return true_lb_; }
   [[nodiscard]] MPI_Aint true_extent() const noexcept { return true_extent_; }
-  /// The alignment that a compiler would choose.
   [[nodiscard]] int alignment() const noexcept { return alignment_; }
   [[nodiscard]] bool committed() const noexcept { return committed_; }
   void commit() noexcept { committed_ = true; }
-  /// Whether elements at `buf` form one block at buf + true_lb().
+  /// Elements of a contiguous type at `buf` form one block at buf + true_lb().
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
-  /// The common predefined type of all basic elements, or nullptr.
+  /// basic() is the common predefined type of all basic elements, or nullptr.
   [[nodiscard]] const Datatype* basic() const noexcept { return basic_; }
-  /// Returns kNone for derived types.
   [[nodiscard]] Number number() const noexcept { return number_; }
-  /// Not to be freed, though not a constant (Fortran's parameterised types).
+  /// A permanent type must not be freed, even if it is no constant (Fortran's parameterised types).
   [[nodiscard]] bool permanent() const noexcept { return permanent_; }
 
   [[nodiscard]] MPI_Count elements() const noexcept { return elements_; }
-  /// -1 if `bytes` ends inside an element.
+  /// elements_in() returns -1 if `bytes` ends inside an element.
   [[nodiscard]] MPI_Count elements_in(MPI_Count bytes) const noexcept;
   [[nodiscard]] MPI_Count bytes_of(MPI_Count elements) const noexcept;
 
-  /// Copy the bytes [offset, offset + bytes) of the packed form of host memory. Never allocate or
-  /// fail.
+  /// pack() and unpack() copy the bytes [offset, offset + bytes) of the packed form of host memory,
+  /// and never allocate or fail.
   void pack(const void* buf, MPI_Count count, size_t offset, void* out,
             size_t bytes) const noexcept;
   void unpack(void* buf, MPI_Count count, size_t offset, const void* in,
               size_t bytes) const noexcept;
 
-  /// Lists memory pieces of the packed bytes [offset, offset + limit), at most `most`. `covered`
-  /// receives their bytes.
+  /// pieces() lists at most `most` memory pieces of the packed bytes [offset, offset + limit).
+  /// `covered` receives their bytes.
   size_t pieces(const void* buf, MPI_Count count, size_t offset, size_t limit, iovec* out,
                 size_t most, size_t* covered) const noexcept;
 
   /// The normal form; null node without data.
-  [[nodiscard]] const Placed& layout() const noexcept { return layout_; }
+  [[nodiscard]] const PlacedLayout& layout() const noexcept { return layout_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return *recipe_; }
 
   Name name;
@@ -86,21 +83,20 @@ class Datatype final : public Object {
   MPI_Count elements_ = 0;
   MPI_Aint lb_ = 0, extent_ = 0, true_lb_ = 0, true_extent_ = 0;
   int alignment_ = 1;
-  bool lb_marked_ = false, ub_marked_ = false;  // set by resizing
+  bool lb_marked_ = false, ub_marked_ = false;
   bool committed_ = false;
   bool permanent_ = false;
   bool contiguous_ = false;
   Number number_ = Number::kNone;
   const Datatype* basic_ = nullptr;
-  Placed layout_;
+  PlacedLayout layout_;
   std::shared_ptr<const Recipe> recipe_;
   mutable std::shared_ptr<const cuda::LayoutProgram> device_layout_;
 };
 
 void make_predefined_types(Process& process);
-/// No handle of a predefined type is valid afterwards.
+/// free_predefined_types() ends all handles of predefined types.
 void free_predefined_types(Process& process) noexcept;
-/// Never null for a supported ABI constant.
 Datatype& predefined_type(Process& process, MPI_Datatype constant) noexcept;
 
 }  // namespace tern::core

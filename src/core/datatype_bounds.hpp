@@ -13,19 +13,18 @@ namespace tern::core {
 struct Extremes {
   int64_t lb = 0, ub = 0;
   bool lb_marked = false, ub_marked = false;
-  bool empty = false;  // no data and no marks
+  bool empty = false;
 };
 
 class Bounds {
  public:
-  /// `count` copies of a part, `stride` bytes apart.
   void add(const Extremes& part, int64_t at, int64_t count, int64_t stride) {
     if (count == 0 || part.empty) return;
     const int64_t last = add_bytes(at, multiply_bytes(count - 1, stride));
     lower_.add(std::min(at, last), part.lb, part.lb_marked);
     upper_.add(-std::max(at, last), -part.ub, part.ub_marked);
   }
-  /// Pads the extent to `alignment`, unless resizing has set the upper bound.
+  /// The extent is padded to `alignment`, unless resizing has set the upper bound.
   [[nodiscard]] Extremes result(int alignment = 1) const {
     Extremes bounds;
     bounds.lb_marked = lower_.marked;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TypeBuilder: bounds, layouts and recipes of the constructors.
+// TypeBuilder: bounds, layouts and recipes.
 #include "core/datatype_build.hpp"
 
 #include <unordered_map>
@@ -20,7 +20,8 @@ Extremes TypeBuilder::repeated(const Datatype& old, MPI_Count count, MPI_Count s
   return bounds.result();
 }
 
-void TypeBuilder::settle(Datatype& type, Recipe recipe, Placed layout, const Extremes& bounds) {
+void TypeBuilder::settle(Datatype& type, Recipe recipe, PlacedLayout layout,
+                         const Extremes& bounds) {
   type.lb_ = bounds.lb;
   type.extent_ = bounds.ub - bounds.lb;
   type.lb_marked_ = bounds.lb_marked;
@@ -35,7 +36,7 @@ void TypeBuilder::settle(Datatype& type, Recipe recipe, Placed layout, const Ext
   type.recipe_ = std::make_shared<const Recipe>(std::move(recipe));
 }
 
-TypeBuilder::NewType TypeBuilder::of_one(Recipe recipe, Placed layout, const Extremes& bounds,
+TypeBuilder::NewType TypeBuilder::of_one(Recipe recipe, PlacedLayout layout, const Extremes& bounds,
                                          Datatype& old) {
   auto type = NewType::adopt(new Datatype);
   recipe.types.emplace_back(&old);
@@ -55,7 +56,7 @@ Datatype* TypeBuilder::predefined(const char* name, MPI_Count size, Number numbe
   Assembly parts;
   parts.add(0, block_layout(size - index_size));
   parts.add(index_place, block_layout(index_size));
-  Placed layout = parts.finish();
+  PlacedLayout layout = parts.finish();
   const Extremes bounds{0, (layout.node->high + alignment - 1) / alignment * alignment, false,
                         false, false};
   auto* type = new Datatype;
@@ -77,7 +78,8 @@ TypeBuilder::NewType TypeBuilder::contiguous(MPI_Count count, Datatype& old) con
 
 namespace {
 
-Placed vector_layout(MPI_Count count, MPI_Count length, MPI_Count stride, const Datatype& old) {
+PlacedLayout vector_layout(MPI_Count count, MPI_Count length, MPI_Count stride,
+                           const Datatype& old) {
   return strided_layout(count, stride, strided_layout(length, old.extent(), old.layout()));
 }
 
@@ -106,8 +108,8 @@ TypeBuilder::NewType TypeBuilder::hvector(MPI_Count count, MPI_Count length, MPI
 
 struct TypeBuilder::List {
   MPI_Count count;
-  const MPI_Count* lengths;  // of each block; null: `length` holds for all
-  MPI_Count length;          // of all blocks
+  const MPI_Count* lengths;  // per block; null: `length` holds for all
+  MPI_Count length;
   const MPI_Count* places;
   MPI_Count unit;  // bytes per unit of `places`
 };
@@ -118,7 +120,7 @@ TypeBuilder::NewType TypeBuilder::listed(Recipe recipe, const List& list, Dataty
   Bounds bounds;
   Assembly parts;
   parts.reserve(static_cast<size_t>(list.count));
-  std::unordered_map<MPI_Count, Placed> made;  // blocks of equal length share a node
+  std::unordered_map<MPI_Count, PlacedLayout> made;  // blocks of equal length share a node
   for (MPI_Count i = 0; i < list.count; ++i) {
     const MPI_Count length = list.lengths != nullptr ? list.lengths[i] : list.length;
     if (length == 0) continue;
@@ -128,7 +130,7 @@ TypeBuilder::NewType TypeBuilder::listed(Recipe recipe, const List& list, Dataty
       parts.add_block(add_bytes(at, old.layout_.at), multiply_bytes(length, old.size_));
       continue;
     }
-    Placed& block = made[length];
+    PlacedLayout& block = made[length];
     if (!block.node) block = strided_layout(length, old.extent_, old.layout_);
     parts.add(at, block);
   }
@@ -205,7 +207,7 @@ TypeBuilder::NewType TypeBuilder::subarray(int dims, const MPI_Count* sizes,
                                            int order, Datatype& old) const {
   RecipeWriter recipe(MPI_COMBINER_SUBARRAY, large_ || beyond_int(sizes, dims));
   recipe.plain(dims).counts(sizes, dims).counts(subsizes, dims).counts(starts, dims).plain(order);
-  Placed part = old.layout_;
+  PlacedLayout part = old.layout_;
   MPI_Count stride = old.extent_;
   for (int i = 0; i < dims; ++i) {  // contiguous dimension first
     const int d = order == MPI_ORDER_C ? dims - 1 - i : i;

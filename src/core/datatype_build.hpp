@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TypeBuilder: the constructors of derived datatypes.
+// TypeBuilder: the constructors of derived datatypes (MPI-5.0 section 5.1.2).
 // Errors: Error(MPI_ERR_COUNT) if sizes exceed 64 bits, MPI_ERR_ARG for a wrong argument. The
-// result has one reference, no handle, and is not committed. See: MPI-5.0 section 5.1.2.
+// result has one reference, no handle, and is not committed.
 #pragma once
 
 #include "core/datatype.hpp"
@@ -13,7 +13,7 @@ namespace tern::core {
 class TypeBuilder {
  public:
   using NewType = Ref<Datatype>;
-  /// `large`: the _c form, visible in MPI_Type_get_contents.
+  /// `large` is the _c form, visible in MPI_Type_get_contents.
   explicit TypeBuilder(bool large = false) noexcept : large_(large) {}
 
   NewType contiguous(MPI_Count count, Datatype& old) const;
@@ -32,7 +32,6 @@ class TypeBuilder {
   NewType resized(Datatype& old, MPI_Count lb, MPI_Count extent) const;
   NewType subarray(int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
                    const MPI_Count* starts, int order, Datatype& old) const;
-  /// The block of `rank` in MPI_Type_create_darray.
   struct Distribution {
     int size, rank, dims;
     const MPI_Count* sizes;
@@ -42,13 +41,12 @@ class TypeBuilder {
     int order;
   };
   NewType darray(const Distribution& array, Datatype& old) const;
-  /// An unnamed Fortran type equal to `named`.
+  /// The Fortran type is unnamed and equal to `named`.
   static NewType parameterised(int combiner, int precision, int range, Datatype& named);
   NewType dup(Datatype& old) const;
-  /// Creates an equal type for MPI_Type_get_contents.
   static NewType copy(const Datatype& old);
 
-  /// `index_place`: offset of a pair's second half (0: no pair).
+  /// `index_place` is the offset of a pair's second half, or 0.
   static Datatype* predefined(const char* name, MPI_Count size, Number number, int alignment,
                               MPI_Aint index_place);
 
@@ -57,8 +55,8 @@ class TypeBuilder {
   NewType listed(Recipe recipe, const List& list, Datatype& old) const;
   static Extremes extremes(const Datatype& type) noexcept;
   static Extremes repeated(const Datatype& old, MPI_Count count, MPI_Count stride);
-  static NewType of_one(Recipe recipe, Placed layout, const Extremes& bounds, Datatype& old);
-  static void settle(Datatype& type, Recipe recipe, Placed layout, const Extremes& bounds);
+  static NewType of_one(Recipe recipe, PlacedLayout layout, const Extremes& bounds, Datatype& old);
+  static void settle(Datatype& type, Recipe recipe, PlacedLayout layout, const Extremes& bounds);
 
   bool large_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copier: the visitor that packs or unpacks, with unrolled loops for small blocks.
 // Why: a memcpy call per 8-byte block costs more than the copy. The packed position is a local
-// variable of each loop: a member or reference capture would be reloaded after every store, which
-// may alias it.
+// variable of each loop, because a store may alias a member or reference capture, and each store
+// would reload the position.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,6 @@ template <bool kPack>
 class Copier {
  public:
   using Packed = std::conditional_t<kPack, char*, const char*>;
-  /// `message`: the packed size of the whole operation.
   Copier(Packed packed, int64_t message) noexcept : packed_(packed), message_(message) {}
 
   [[nodiscard]] static constexpr bool full() noexcept { return false; }
@@ -68,7 +67,6 @@ class Copier {
     packed_ = packed;
   }
 
-  /// Takes a few records at a time, block by block, to stay in the cache.
   void records(uintptr_t at, int64_t stride, int64_t count, const int64_t* places,
                const int64_t* starts, int64_t blocks) noexcept {
     const int64_t bytes = starts[blocks];
@@ -157,7 +155,6 @@ class Copier {
     std::memcpy(reinterpret_cast<void*>(at), &word, sizeof word);
   }
 
-  /// Combines adjacent small blocks into wide accesses on the packed side.
   template <class Size, class Step>
   static void move_four(Packed packed, Step step, uintptr_t a, uintptr_t b, uintptr_t c,
                         uintptr_t d, Size size) noexcept {
@@ -195,7 +192,7 @@ class Copier {
     }
   }
 
-  /// Packs every other word by vectors, never reading beyond the last block. Returns the number of
+  /// Vectors pack every other word, and never read beyond the last block. Returns the number of
   /// blocks.
   static int64_t every_other(Packed packed, uintptr_t at, int64_t count, Constant<4>) noexcept {
     int64_t i = 0;
@@ -214,7 +211,8 @@ class Copier {
     return i;
   }
 
-  /// Moves single-word blocks, several per cache line. Returns their number.
+  /// dense_part() moves single-word blocks, several per cache line, and returns the number of
+  /// blocks.
   template <class Size>
   static int64_t dense_part(Packed packed, uintptr_t at, int64_t stride, int64_t count,
                             Size size) noexcept {
@@ -256,9 +254,9 @@ class Copier {
     return packed;
   }
 
-  /// Whether a column exceeds the second-level cache and escapes the hardware prefetcher, which
-  /// (measured) follows strides of whole cache lines within a page that use enough sets of the
-  /// first-level cache.
+  /// A column is far apart if the column exceeds the second-level cache and escapes the hardware
+  /// prefetcher. (Measured: the prefetcher follows strides of whole cache lines within a page if
+  /// the strides use enough sets of the first-level cache.)
   [[nodiscard]] bool far_apart(int64_t block, int64_t stride) const noexcept {
     constexpr int64_t kSecondCacheLines = 8192, kFewSets = 8 * kLine, kFewOnPage = 2048;
     const int64_t distance = std::abs(stride);
@@ -275,8 +273,8 @@ class Copier {
     __builtin_prefetch(reinterpret_cast<const void*>(at), kRead, kSecondCache);
   }
 
-  /// For varying lengths: overlapping moves avoid a mispredicted branch. 8 to 32 bytes take four
-  /// moves of 8, 33 to 64 bytes four of 16.
+  /// Lengths vary, so overlapping moves avoid a mispredicted branch. 8 to 32 bytes take four moves
+  /// of 8, 33 to 64 bytes four of 16.
   static void move_short(Packed packed, uintptr_t at, size_t bytes) noexcept {
     if (bytes - 33 < 32) {
       const size_t last = bytes - 16;

@@ -7,7 +7,7 @@
 namespace tern::core {
 namespace {
 
-/// One dimension; by the standard, all kinds reduce to block-cyclic.
+/// By the standard, all kinds of distribution reduce to block-cyclic.
 struct Dealt {
   MPI_Count size, block;
   int processes, coordinate;
@@ -35,7 +35,7 @@ MPI_Count block_length(const TypeBuilder::Distribution& array, int d) {
   return argument;
 }
 
-Placed dealt_layout(const Dealt& dim, MPI_Count stride, const Placed& part) {
+PlacedLayout dealt_layout(const Dealt& dim, MPI_Count stride, const PlacedLayout& part) {
   const MPI_Count first = dim.coordinate * dim.block, round = dim.processes * dim.block;
   if (first >= dim.size) return {};
   const MPI_Count rounds = (dim.size - first) / round, rest = (dim.size - first) % round;
@@ -48,7 +48,6 @@ Placed dealt_layout(const Dealt& dim, MPI_Count stride, const Placed& part) {
   return parts.finish();
 }
 
-/// The last dimension varies fastest.
 std::vector<Dealt> deal(const TypeBuilder::Distribution& array) {
   std::vector<Dealt> dims(static_cast<size_t>(array.dims));
   int rest = array.rank, below = array.size;
@@ -69,7 +68,7 @@ TypeBuilder::NewType TypeBuilder::darray(const Distribution& array, Datatype& ol
   recipe.plain(array.size).plain(array.rank).plain(n).counts(array.sizes, n);
   recipe.plains(array.kinds, n).plains(array.arguments, n).plains(array.grid, n).plain(array.order);
   const std::vector<Dealt> dims = deal(array);
-  Placed part = old.layout_;
+  PlacedLayout part = old.layout_;
   MPI_Count stride = old.extent_;
   for (int i = 0; i < n; ++i) {  // contiguous dimension first
     const Dealt& dim = dims[static_cast<size_t>(array.order == MPI_ORDER_C ? n - 1 - i : i)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies rows by vectors of 32 bytes, and dense columns by vectors of 64.
-// One packed vector corresponds to kEvery vectors of memory, each moved by a masked permutation.
+// Copies rows by vectors of 32 bytes, and dense columns by vectors of 64. One packed vector
+// corresponds to kEvery vectors of memory, each moved by a masked permutation.
 #include "core/datatype_dense.hpp"
 
 #if defined(__x86_64__)
@@ -29,7 +29,7 @@ struct Choice {
   uint16_t lanes = 0;
 };
 
-/// The positions of memory vector `v` in the packed vector.
+/// Memory vector `v` has these positions in the packed vector.
 template <class Word, size_t kEvery>
 constexpr Choice<Word> to_memory(size_t v) {
   Choice<Word> choice;
@@ -42,7 +42,7 @@ constexpr Choice<Word> to_memory(size_t v) {
   return choice;
 }
 
-/// The packed words of memory vector `v`, and their lanes.
+/// Memory vector `v` has these packed words and lanes.
 template <class Word, size_t kEvery>
 constexpr Choice<Word> to_packed(size_t v) {
   Choice<Word> choice;
@@ -73,7 +73,7 @@ TERN_AVX512_INLINE void store_chosen(char* to, const Choice<Word>& choice, __m51
     _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(choice.lanes), words);
 }
 
-/// Moves single blocks until `at` is aligned; none if `at` never gets aligned.
+/// Single blocks move until `at` is aligned, or none if `at` never gets aligned.
 template <class Word, class Move>
 int64_t align(uintptr_t at, size_t stride, Move move) {
   constexpr int64_t kMost = kVector / sizeof(Word);
@@ -134,7 +134,8 @@ TERN_AVX2_INLINE void copy_line(char* to, const char* from) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + kHalf), high);
 }
 
-/// Copies at least kVector bytes. Inner vectors are aligned at the target; the ends overlap them.
+/// copy_lines() needs at least kVector bytes. Inner vectors are aligned at the target, and the ends
+/// overlap the inner vectors.
 TERN_AVX2 void copy_lines(char* to, const char* from, size_t bytes) {
   copy_line(to, from);
   for (size_t i = -reinterpret_cast<uintptr_t>(to) % kVector; i + kVector <= bytes; i += kVector)

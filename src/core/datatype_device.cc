@@ -27,15 +27,15 @@ class Flattener {
  private:
   cuda::LayoutProgram::Node make(const Layout& layout) {
     switch (layout.form) {
-      case Layout::Form::kBlock:
+      case Layout::LayoutForm::kBlock:
         return program_.block(layout.size);
-      case Layout::Form::kStrided:
+      case Layout::LayoutForm::kStrided:
         return program_.strided(layout.count, layout.stride, add(*layout.child));
-      case Layout::Form::kList:
+      case Layout::LayoutForm::kList:
         return program_.list(layout.places, add(*layout.child));
-      case Layout::Form::kBlocks:
+      case Layout::LayoutForm::kBlocks:
         return program_.blocks(layout.places, layout.starts);
-      case Layout::Form::kSequence:
+      case Layout::LayoutForm::kSequence:
         break;
     }
     std::vector<cuda::LayoutProgram::Node> parts;

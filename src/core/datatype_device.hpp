@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes and operations for kernels.
-// Lifetime: a program is built on first use and kept with its type; jobs hold a reference. Threads:
-// any. See: cuda/kernels/layout.hpp.
+// Datatypes and operations for kernels. A program is built on first use and kept with its type;
+// jobs hold a reference.
 #pragma once
 
 #include <memory>
@@ -15,7 +14,6 @@ namespace tern::core {
 class Datatype;
 class Op;
 
-/// For cuda::Kernels::pack and unpack; null without data.
 [[nodiscard]] std::shared_ptr<const cuda::LayoutProgram> device_layout(const Datatype& type);
 
 struct DeviceReduction {
@@ -24,8 +22,8 @@ struct DeviceReduction {
   /// basic elements per element, without gaps
   int64_t elements;
 };
-/// Returns nothing, with *why, for user operations, types with gaps (pack first), unpadded pairs,
-/// and numbers unknown to devices.
+/// device_reduction() returns nothing, with *why, for user operations, types with gaps (pack
+/// first), unpadded pairs, and numbers unknown to devices.
 [[nodiscard]] std::optional<DeviceReduction> device_reduction(const Op& op, const Datatype& type,
                                                               const char** why = nullptr) noexcept;
 

@@ -11,7 +11,7 @@
 namespace tern::core {
 namespace {
 
-using Form = Layout::Form;
+using LayoutForm = Layout::LayoutForm;
 constexpr size_t kFewBlocks = 16;  // fewer blocks form a record, with special loops
 
 bool evenly_spaced(const std::vector<int64_t>& places, int64_t* stride) {
@@ -28,15 +28,15 @@ void set_bounds(Layout& node, const LayoutPtr& child) {
   node.high = add_bytes(*most, child->high);
 }
 
-Placed list_layout(std::vector<int64_t> places, LayoutPtr child) {
+PlacedLayout list_layout(std::vector<int64_t> places, LayoutPtr child) {
   int64_t stride = 0;
   if (evenly_spaced(places, &stride)) {
-    Placed placed = strided_layout(static_cast<int64_t>(places.size()), stride, {0, child});
+    PlacedLayout placed = strided_layout(static_cast<int64_t>(places.size()), stride, {0, child});
     placed.at += places[0];
     return placed;
   }
   auto node = std::make_shared<Layout>();
-  node->form = Form::kList;
+  node->form = LayoutForm::kList;
   node->count = static_cast<int64_t>(places.size());
   node->size = multiply_bytes(node->count, child->size);
   node->places = std::move(places);
@@ -45,7 +45,6 @@ Placed list_layout(std::vector<int64_t> places, LayoutPtr child) {
   return {0, node};
 }
 
-/// The largest common power of two, up to 64.
 int64_t common_unit(const std::vector<int64_t>& numbers) noexcept {
   constexpr int64_t kMost = 64;
   int64_t bits = kMost;
@@ -70,7 +69,7 @@ void bytes_overflow(int64_t a, const char* operation, int64_t b) {
                                   static_cast<long long>(a), operation, static_cast<long long>(b)));
 }
 
-Placed block_layout(int64_t bytes) {
+PlacedLayout block_layout(int64_t bytes) {
   if (bytes == 0) return {};
   auto node = std::make_shared<Layout>();
   node->size = bytes;
@@ -78,24 +77,24 @@ Placed block_layout(int64_t bytes) {
   return {0, node};
 }
 
-Placed strided_layout(int64_t count, int64_t stride, const Placed& child) {
+PlacedLayout strided_layout(int64_t count, int64_t stride, const PlacedLayout& child) {
   if (count == 0 || !child.node) return {};
   if (count == 1) return child;
   const Layout& inner = *child.node;
   const int64_t size = multiply_bytes(count, inner.size);
   const int64_t last = multiply_bytes(count - 1, stride);
   if (inner.block() && stride == inner.size) {
-    Placed placed = block_layout(size);
+    PlacedLayout placed = block_layout(size);
     placed.at = child.at;
     return placed;
   }
-  if (inner.form == Form::kStrided && stride == inner.span) {
-    Placed placed = strided_layout(count * inner.count, inner.stride, {0, inner.child});
+  if (inner.form == LayoutForm::kStrided && stride == inner.span) {
+    PlacedLayout placed = strided_layout(count * inner.count, inner.stride, {0, inner.child});
     placed.at += child.at;
     return placed;
   }
   auto node = std::make_shared<Layout>();
-  node->form = Form::kStrided;
+  node->form = LayoutForm::kStrided;
   node->size = size;
   node->count = count;
   node->stride = stride;
@@ -111,18 +110,18 @@ void Assembly::reserve(size_t parts) {
   starts_.reserve(parts + 1);
 }
 
-void Assembly::add(int64_t at, const Placed& part) {
+void Assembly::add(int64_t at, const PlacedLayout& part) {
   if (!part.node) return;
   const int64_t origin = add_bytes(at, part.at);
   const Layout& node = *part.node;
   if (only_blocks_ && node.block()) return add_block(origin, node.size);
-  if (only_blocks_ && node.form == Form::kBlocks) {
+  if (only_blocks_ && node.form == LayoutForm::kBlocks) {
     for (size_t i = 0; i < node.places.size(); ++i)
       add_block(add_bytes(origin, node.places[i]), node.starts[i + 1] - node.starts[i]);
     return;
   }
   to_nodes();
-  if (node.form == Form::kSequence) {
+  if (node.form == LayoutForm::kSequence) {
     for (size_t i = 0; i < node.places.size(); ++i)
       add_node(add_bytes(origin, node.places[i]), node.parts[i]);
     return;
@@ -147,24 +146,24 @@ void Assembly::to_nodes() {
   for (size_t i = 0; i < places_.size(); ++i) nodes_.push_back(block_layout(length(i)).node);
 }
 
-Placed Assembly::finish() {
+PlacedLayout Assembly::finish() {
   if (places_.empty()) return {};
   return only_blocks_ ? finish_blocks() : finish_nodes();
 }
 
-Placed Assembly::finish_blocks() {
+PlacedLayout Assembly::finish_blocks() {
   const int64_t first = starts_[1];
   if (places_.size() == 1) return {places_[0], block_layout(first).node};
   size_t equal = 1;
   while (equal < places_.size() && length(equal) == first) ++equal;
   if (equal == places_.size()) return list_layout(std::move(places_), block_layout(first).node);
-  // Some blocks are adjacent: equal units avoid branches.
+  // Some blocks are adjacent, so equal units avoid branches.
   const int64_t unit = common_unit(starts_);
   if (places_.size() > kFewBlocks &&
       starts_.back() / unit <= 2 * static_cast<int64_t>(places_.size()))
     return list_layout(cut(places_, starts_, unit), block_layout(unit).node);
   auto node = std::make_shared<Layout>();
-  node->form = Form::kBlocks;
+  node->form = LayoutForm::kBlocks;
   node->low = low_;
   node->high = high_;
   node->size = starts_.back();
@@ -173,12 +172,12 @@ Placed Assembly::finish_blocks() {
   return {0, node};
 }
 
-Placed Assembly::finish_nodes() {
+PlacedLayout Assembly::finish_nodes() {
   if (places_.size() == 1) return {places_[0], nodes_[0]};
   if (std::all_of(nodes_.begin(), nodes_.end(), [&](const LayoutPtr& n) { return n == nodes_[0]; }))
     return list_layout(std::move(places_), nodes_[0]);
   auto node = std::make_shared<Layout>();
-  node->form = Form::kSequence;
+  node->form = LayoutForm::kSequence;
   node->low = std::numeric_limits<int64_t>::max();
   node->high = std::numeric_limits<int64_t>::min();
   node->starts.push_back(0);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layout: the bytes of one element, as a small tree of regular forms.
-// Why: packing meets only these forms, in tight loops; a million equal blocks cost one number each.
-// Order: packing order; only neighbours are merged. Lifetime: nodes are immutable and shared.
-// Threads: any. See: core/datatype_walk.hpp (reader), core/datatype_build.cc (writer).
+// Why: packing needs few, tight loops, and a million equal blocks cost one number each.
+// Order: packing order; only neighbours are merged. Nodes are immutable and shared.
 #pragma once
 
 #include <algorithm>
@@ -18,43 +17,41 @@ class Layout;
 using LayoutPtr = std::shared_ptr<const Layout>;
 
 /// A layout at an offset; a null node holds no data.
-struct Placed {
+struct PlacedLayout {
   int64_t at = 0;
   LayoutPtr node;
   [[nodiscard]] int64_t size() const noexcept;
 };
 
-/// Displacements are in bytes from the node's origin.
 class Layout {
  public:
-  enum class Form : uint8_t {
+  enum class LayoutForm : uint8_t {
     kBlock,    // `size` bytes in one piece
     kStrided,  // `count` times `child`, `stride` bytes apart
     kList,     // `child` at each of `places`
     kBlocks,   // blocks at `places`; block i holds the packed bytes starts[i] to starts[i + 1]
     kSequence,
   };
-  Form form = Form::kBlock;
+  LayoutForm form = LayoutForm::kBlock;
   int64_t size = 0;  // packed bytes, never 0
-  int64_t low = 0;   // first byte
-  int64_t high = 0;  // end of the last byte
+  int64_t low = 0;
+  int64_t high = 0;
   int64_t count = 0;
   int64_t stride = 0;
-  int64_t span = 0;  // count * stride: a copy there continues the pattern
+  int64_t span = 0;  // count * stride: offset of a copy that continues the pattern
   LayoutPtr child;
   std::vector<int64_t> places;
   std::vector<int64_t> starts;
   std::vector<LayoutPtr> parts;
 
-  [[nodiscard]] bool block() const noexcept { return form == Form::kBlock; }
+  [[nodiscard]] bool block() const noexcept { return form == LayoutForm::kBlock; }
 };
 
-inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
+inline int64_t PlacedLayout::size() const noexcept { return node ? node->size : 0; }
 
-/// Throws Error(MPI_ERR_COUNT).
 [[noreturn]] void bytes_overflow(int64_t a, const char* operation, int64_t b);
 
-/// Sums beyond 64 bits call bytes_overflow.
+/// Sums beyond 64 bits throw Error(MPI_ERR_COUNT).
 [[nodiscard]] inline int64_t add_bytes(int64_t a, int64_t b) {
   int64_t sum;
   if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
@@ -68,16 +65,15 @@ inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
   return product;
 }
 
-[[nodiscard]] Placed block_layout(int64_t bytes);
+[[nodiscard]] PlacedLayout block_layout(int64_t bytes);
 /// Returns the simplest form.
-[[nodiscard]] Placed strided_layout(int64_t count, int64_t stride, const Placed& child);
+[[nodiscard]] PlacedLayout strided_layout(int64_t count, int64_t stride, const PlacedLayout& child);
 
-/// Collects parts in packing order, and finds the simplest form.
 class Assembly {
  public:
   void reserve(size_t parts);
   /// Ignores parts without data.
-  void add(int64_t at, const Placed& part);
+  void add(int64_t at, const PlacedLayout& part);
   void add_block(int64_t at, int64_t bytes) {
     if (!only_blocks_) return add_node(at, block_layout(bytes).node);
     const int64_t end = add_bytes(at, bytes);
@@ -90,7 +86,7 @@ class Assembly {
     low_ = std::min(low_, at);
     high_ = std::max(high_, end_ = end);
   }
-  [[nodiscard]] Placed finish();
+  [[nodiscard]] PlacedLayout finish();
 
  private:
   [[nodiscard]] int64_t length(size_t block) const noexcept {
@@ -98,16 +94,16 @@ class Assembly {
   }
   void add_node(int64_t at, const LayoutPtr& node);
   void to_nodes();
-  [[nodiscard]] Placed finish_blocks();
-  [[nodiscard]] Placed finish_nodes();
+  [[nodiscard]] PlacedLayout finish_blocks();
+  [[nodiscard]] PlacedLayout finish_nodes();
 
   bool only_blocks_ = true;
   std::vector<int64_t> places_;
   std::vector<int64_t> starts_{0};
-  int64_t end_ = 0;  // of the last block
+  int64_t end_ = 0;
   int64_t low_ = std::numeric_limits<int64_t>::max();
   int64_t high_ = std::numeric_limits<int64_t>::min();
-  std::vector<LayoutPtr> nodes_;  // used once a part is not a block
+  std::vector<LayoutPtr> nodes_;
 };
 
 }  // namespace tern::core

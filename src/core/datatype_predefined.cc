@@ -59,7 +59,7 @@ struct PredefinedRow {
         Number::number, index_place<value, index>()                                  \
   }
 
-/// Fortran's default kinds: INTEGER, REAL and LOGICAL of 4 bytes.
+/// Fortran's default INTEGER, REAL and LOGICAL have 4 bytes.
 const PredefinedRow kRows[] = {
     INTEGER(MPI_AINT, MPI_Aint),
     INTEGER(MPI_COUNT, MPI_Count),
@@ -146,7 +146,7 @@ void make_predefined_types(Process& process) {
 
 void free_predefined_types(Process& process) noexcept {
   for (const auto& [key, type] : process.parameterised.all) {
-    if (type == nullptr) continue;  // failed to be created
+    if (type == nullptr) continue;
     process.handles.erase(*type);
     type->release();
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recipe: a datatype's constructor call, for MPI_Type_get_contents. Lifetime: shared by a type and
-// its duplicates. See: MPI-5.0 section 5.1.13.
+// Recipe: a datatype's constructor call, for MPI_Type_get_contents (MPI-5.0 section 5.1.13).
 #pragma once
 
 #include <vector>
@@ -16,7 +15,7 @@ struct Recipe {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<int> integers;
   std::vector<MPI_Aint> addresses;
-  std::vector<MPI_Count> counts;  // for a _c call, or a value beyond int
+  std::vector<MPI_Count> counts;
   std::vector<Ref<Datatype>> types;
   std::vector<MPI_Count> repeats;  // per type, in packing order; empty: one type fills the whole
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecipeWriter: sorts a constructor's arguments into the arrays of MPI_Type_get_contents. A _c
-// call, or a value beyond int, uses large_counts.
+// RecipeWriter: sorts a constructor's arguments into the arrays of MPI_Type_get_contents.
 #pragma once
 
 #include <limits>
@@ -21,7 +20,7 @@ class RecipeWriter {
  public:
   RecipeWriter(int combiner, bool large) noexcept : large_(large) { recipe_.combiner = combiner; }
 
-  /// An int in every form of the call.
+  /// plain() writes an int in every form of the call.
   RecipeWriter& plain(int value) {
     recipe_.integers.push_back(value);
     return *this;

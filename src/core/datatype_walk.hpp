@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walk: visits the memory of a range of packed bytes in packing order, in runs as regular as
 // possible.
-// Cost: one step per level to find the first byte.
-// A Visitor has: full() (stops early), run(at, bytes), strided(at, stride, block, count), grid(at,
-// rows, row_stride, count, stride, block), listed(origin, places, count, block), blocks(origin,
-// places, starts, count), records(at, stride, count, places, starts, blocks). Addresses are
-// integers: MPI_BOTTOM is 0.
+//  A Visitor has: full() (stops early), run(at, bytes), strided(at, stride, block, count), grid(at,
+//  rows, row_stride, count, stride, block), listed(origin, places, count, block), blocks(origin,
+//  places, starts, count), records(at, stride, count, places, starts, blocks). Addresses are
+//  integers: MPI_BOTTOM is 0.
 #pragma once
 
 #include <algorithm>
@@ -20,23 +19,22 @@ class Walk {
  public:
   explicit Walk(Visitor& visitor) noexcept : visitor_(visitor) {}
 
-  /// The packed bytes [from, to) of `node` at `origin`.
   void range(const Layout& node, uintptr_t origin, int64_t from, int64_t to) noexcept {
     if (from >= to || visitor_.full()) return;
     switch (node.form) {
-      case Layout::Form::kBlock:
+      case Layout::LayoutForm::kBlock:
         visitor_.run(origin + static_cast<uintptr_t>(from), to - from);
         break;
-      case Layout::Form::kStrided:
+      case Layout::LayoutForm::kStrided:
         strided(node.count, node.stride, *node.child, origin, from, to);
         break;
-      case Layout::Form::kList:
+      case Layout::LayoutForm::kList:
         list(node, origin, from, to);
         break;
-      case Layout::Form::kBlocks:
+      case Layout::LayoutForm::kBlocks:
         blocks(node, origin, from, to);
         break;
-      case Layout::Form::kSequence:
+      case Layout::LayoutForm::kSequence:
         sequence(node, origin, from, to);
         break;
     }
@@ -44,7 +42,7 @@ class Walk {
 
   void strided(int64_t count, int64_t stride, const Layout& child, uintptr_t origin, int64_t from,
                int64_t to) noexcept {
-    if (child.form == Layout::Form::kStrided && stride == child.span)
+    if (child.form == Layout::LayoutForm::kStrided && stride == child.span)
       return strided(count * child.count, child.stride, *child.child, origin, from, to);
     const auto place = [&](int64_t i) { return origin + static_cast<uintptr_t>(i * stride); };
     equal_parts(child, from, to, place, [&](int64_t first, int64_t whole) {
@@ -53,7 +51,6 @@ class Walk {
   }
 
  private:
-  /// The tail of one part, whole parts, the head of one part.
   template <class Place, class Whole>
   void equal_parts(const Layout& child, int64_t from, int64_t to, Place place,
                    Whole whole) noexcept {
@@ -72,9 +69,9 @@ class Walk {
 
   void strided_whole(const Layout& child, uintptr_t at, int64_t stride, int64_t count) noexcept {
     if (child.block()) return visitor_.strided(at, stride, child.size, count);
-    if (child.form == Layout::Form::kStrided && child.child->block())
+    if (child.form == Layout::LayoutForm::kStrided && child.child->block())
       return visitor_.grid(at, count, stride, child.count, child.stride, child.child->size);
-    if (child.form == Layout::Form::kBlocks && child.places.size() <= kFewBlocks)
+    if (child.form == Layout::LayoutForm::kBlocks && child.places.size() <= kFewBlocks)
       return visitor_.records(at, stride, count, child.places.data(), child.starts.data(),
                               static_cast<int64_t>(child.places.size()));
     for (int64_t i = 0; i < count && !visitor_.full(); ++i)
@@ -102,7 +99,6 @@ class Walk {
 
   void blocks(const Layout& node, uintptr_t origin, int64_t from, int64_t to) noexcept {
     size_t first = part_of(node, from);
-    // the part with byte `to`
     size_t last = to == node.size ? node.places.size() : part_of(node, to);
     const auto partial = [&](size_t i, int64_t begin, int64_t end) {
       if (begin < end)

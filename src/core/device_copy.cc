@@ -19,7 +19,7 @@
 namespace tern::core {
 namespace {
 
-constexpr size_t kPieces = 256;  // pieces per batch
+constexpr size_t kPieces = 256;
 
 size_t regular(const iovec* first, size_t most) noexcept {
   if (most < 2) return most;
@@ -33,7 +33,6 @@ size_t regular(const iovec* first, size_t most) noexcept {
   return count;
 }
 
-// Copies regular runs as rows, others singly.
 template <bool kPacks>
 void move_pieces(cuda::Job& job, const Data& data, size_t offset, std::byte* block,
                  size_t bytes) noexcept {
@@ -80,7 +79,7 @@ bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
   }
 }
 
-// Needs both ends on the job's device, and kernels. Otherwise the driver copies rows.
+// A kernel needs both ends on the job's device. Otherwise the driver copies rows.
 template <bool kPacks>
 bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block,
                     size_t bytes) noexcept {
@@ -119,7 +118,7 @@ void mail(cuda::Job& job, const Data& data, size_t offset, size_t bytes) noexcep
                  job.failure().c_str());
 }
 
-/// A device block for the packed form, if a kernel packs it for the host.
+/// A kernel packs into a device block before a copy to the host.
 cuda::Block aside(cuda::Job& job, const Data& data, cuda::MemoryKind block, size_t bytes) noexcept {
   if (data.type->contiguous() || !data.on_device() || cuda::on_device(block) ||
       job.device().kernels() == nullptr || !job.device().blocks.lends(cuda::Store::kDevice, bytes))
@@ -252,7 +251,6 @@ Failure unpack(Process& process, const Data& of, size_t offset, const void* in, 
 
 namespace {
 
-// Both layouts have gaps.
 void copy_by_pieces(const Data& from, const Data& to) noexcept {
   std::byte piece[4096];
   const size_t total = from.bytes();
@@ -263,7 +261,6 @@ void copy_by_pieces(const Data& from, const Data& to) noexcept {
   }
 }
 
-/// Both layouts have gaps: uses device blocks as large as available.
 void copy_by_blocks(cuda::Job& job, const Data& from, const Data& to) noexcept {
   constexpr size_t kMost = 16 << 20;
   const size_t total = from.bytes();
@@ -273,7 +270,7 @@ void copy_by_blocks(cuda::Job& job, const Data& from, const Data& to) noexcept {
     pack(job, from, done, block.data(), bytes);
     unpack(job, to, done, block.data(), bytes);
   }
-  job.finish();  // before the block is freed
+  job.finish();
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs, unpacks and copies data in host and device memory.
-// Why: upper layers need not choose the copy. Threads: any. See: core/datatype.hpp (host memory),
-// cuda/device.hpp (Job), tests/gpu/mpi/pt2pt_kinds.cc, coll_kinds.cc.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +15,20 @@ namespace tern::core {
 class Op;
 class Process;
 
-/// A job on the device of `address`, ordered after the application's writes; invalid, with *why, if
-/// the device is unusable.
+/// begin_job() orders the job after the application's writes. The job is invalid, with *why, if the
+/// device is unusable.
 [[nodiscard]] cuda::Job begin_job(Process& process, const void* address, Failure* why) noexcept;
-/// Orders the job after writes to all allocations of the data. *found is the first allocation.
 [[nodiscard]] cuda::Job begin_job(Process& process, const Data& data, Failure* why,
                                   cuda::Memory* found = nullptr) noexcept;
 
-/// Start copies of the packed bytes [offset, offset + bytes) to or from a block in any memory.
+/// pack() and unpack() handle the packed bytes [offset, offset + bytes); the block is in any
+/// memory.
 void pack(cuda::Job& job, const Data& data, size_t offset, void* out, size_t bytes) noexcept;
 void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in, size_t bytes) noexcept;
 
 void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 
-/// Complete on return. An unknown kind costs a lookup.
+/// pack() and unpack() without a job are complete on return. An unknown kind costs a lookup.
 [[nodiscard]] Failure pack(Process& process, const Data& data, size_t offset, void* out,
                            size_t bytes,
                            cuda::MemoryKind block_kind = cuda::MemoryKind::kUnknown) noexcept;
@@ -40,10 +38,8 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 [[nodiscard]] Failure copy(Process& process, const Data& from, const Data& to) noexcept;
 void copy_on_host(const Data& from, const Data& to) noexcept;
 
-/// A host copy of data in the same layout, or the data itself if on the host.
 class OnHost {
  public:
-  /// Throws std::bad_alloc.
   OnHost(Process& process, const Data& data);
   [[nodiscard]] Failure download() noexcept;
   [[nodiscard]] Failure upload() noexcept;
@@ -56,18 +52,19 @@ class OnHost {
   std::vector<std::byte> memory_;
 };
 
-/// Whether both name the same memory in the same order. Addresses alone do not tell (MPI_BOTTOM).
+/// same_data() compares memory and order, because addresses alone do not tell (MPI_BOTTOM).
 [[nodiscard]] bool same_data(const Data& one, const Data& other) noexcept;
 
-/// Asynchronous device work, polled by progress, so calls driving a collective do not block.
+/// DeviceWork is asynchronous device work, polled by progress, so calls driving a collective do not
+/// block.
 /// Lifetime: one step of a schedule. The destructor waits.
 class DeviceWork {
  public:
   explicit DeviceWork(Process& process) noexcept : process_(process) {}
   DeviceWork(const DeviceWork&) = delete;
   DeviceWork& operator=(const DeviceWork&) = delete;
-  /// Start after earlier work. Return false, with nothing started, if no device can do the work
-  /// alone.
+  /// copy() and reduce() start after earlier work, and return false, with nothing started, if no
+  /// device can do the work alone.
   [[nodiscard]] bool copy(const Data& from, const Data& to) noexcept;
   [[nodiscard]] bool reduce(const Op& op, const Data* sources, int n, const Data& to) noexcept;
   [[nodiscard]] bool done() noexcept { return job_.done(); }
@@ -82,14 +79,14 @@ class DeviceWork {
 
   Process& process_;
   std::vector<cuda::Block> blocks_;
-  cuda::Job job_;  // destroyed before blocks_
+  cuda::Job job_;
   Failure no_job_;
   const char* what_ = "";
   size_t bytes_ = 0;
 };
 
 /// to = sources[0] (op) (sources[1] (op) ...), up to cuda::kMostSources; the last may be `to`.
-/// Types as in Op::apply. Uses a kernel if possible, otherwise the host, with one warning.
+/// Types as in Op::apply. The host reduces, with one warning, if no kernel can.
 [[nodiscard]] Failure reduce(Process& process, const Op& op, const Data* sources, int n,
                              const Data& to) noexcept;
 

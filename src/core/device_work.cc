@@ -30,7 +30,7 @@ Failure reduce_on_host(Process& process, const Op& op, const Data* sources, int 
   std::vector<Data> here;
   operands.reserve(static_cast<size_t>(n));
   OnHost result(process, to);
-  if (Failure why = result.download()) return why;  // preserves the gaps
+  if (Failure why = result.download()) return why;
   for (int i = 0; i < n; ++i) {
     OnHost& operand = operands.emplace_back(process, sources[i]);
     if (Failure why = operand.download()) return why;
@@ -70,7 +70,6 @@ bool DeviceWork::copy(const Data& source, const Data& destination) noexcept {
   return true;
 }
 
-// Copies operands on the host and other devices to the job's device.
 bool DeviceWork::find_operands(const Data* sources, int n, const void** addresses) noexcept {
   try {
     for (int i = 0; i < n; ++i) {

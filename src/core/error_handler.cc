@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ErrorHandler: calls and predefined handlers.
+// ErrorHandler: predefined handlers and calls.
 #include "core/error_handler.hpp"
 
 #include "base/error.hpp"

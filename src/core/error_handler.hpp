@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ErrorHandler: the reaction to an error on a communicator, window, file or session. Lifetime:
-// reference counted. Threads: immutable. See: MPI-5.0 section 9.3; src/abi/raise.cc (delivers
-// errors); tests/mpi/errhandler.c.
+// ErrorHandler: the reaction to an error on a communicator, window, file or session (MPI-5.0
+// section 9.3). src/abi/raise.cc delivers errors.
 #pragma once
 
 #include <atomic>
@@ -43,11 +42,9 @@ class ErrorHandler final : public Object {
   }
 
   [[nodiscard]] Action action() const noexcept { return action_; }
-  /// Predefined handlers fit all objects, a user's its target kind.
   [[nodiscard]] bool fits(Kind kind) const noexcept {
     return action_ != Action::kUser || target_ == kind;
   }
-  /// Counts the user's references; the handle ends with the last.
   void add_user() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] bool drop_user() noexcept {
     return users_.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -58,8 +55,8 @@ class ErrorHandler final : public Object {
     MPI_Session_errhandler_function* session;
     MPI_Win_errhandler_function* window;
   };
-  /// The function may throw or longjmp, because no frame above run() holds a lock or a destructor.
-  /// The function may free the handler and its object.
+  /// A user's handler may throw or longjmp, because no frame above run() holds a lock or a
+  /// destructor. The handler may free itself and the object.
   struct UserCall {
     Kind target = Kind::kNone;
     Function function{};
@@ -67,7 +64,6 @@ class ErrorHandler final : public Object {
     int code = 0;
     void run() const;
   };
-  /// `handle` 0 gives the null handle.
   [[nodiscard]] UserCall user_call(uintptr_t handle, int code) const noexcept;
 
  private:
@@ -78,8 +74,8 @@ class ErrorHandler final : public Object {
 };
 
 void make_predefined_error_handlers(Process& process);
-/// The handler of mpirun -initial-errhandler, for the world, self, and errors without an object;
-/// may be null.
+/// mpirun -initial-errhandler sets this handler for the world, self, and errors without an object.
+/// May be null.
 [[nodiscard]] ErrorHandler* initial_error_handler(Process& process) noexcept;
 
 [[nodiscard]] ErrorHandler& predefined_error_handler(Process& process,

@@ -20,13 +20,11 @@ static_assert(sizeof(Quad) == 16);
 
 enum class Change : uint8_t { kOrder, kSigned, kUnsigned, kQuad };
 
-/// One number: bytes in memory and in external32.
 struct ExternalNumber {
   Change change;
   uint8_t native, external;
 };
 
-/// `firsts` numbers of one kind, and a pair's second half.
 struct Format {
   ExternalNumber first;
   uint8_t firsts = 1;
@@ -112,7 +110,7 @@ void reorder(const std::byte* from, std::byte* to, size_t size, size_t count) no
       std::reverse_copy(from + i * size, from + (i + 1) * size, to + i * size);
 }
 
-/// New upper bytes are sign bytes or zero.
+/// A widened integer gets sign bytes or zeros.
 void resize_integer(const std::byte* from, size_t from_bytes, std::byte* to, size_t to_bytes,
                     bool is_signed, bool to_external) noexcept {
   const bool big = std::endian::native == std::endian::big;
@@ -174,7 +172,6 @@ void convert(const Format& format, const std::byte* from, std::byte* to, size_t 
   }
 }
 
-/// Calls visit(basic type, count).
 template <class Visit>
 void each_run(const Datatype& type, MPI_Count count, Visit& visit) noexcept {
   if (type.size() <= 0 || count == 0) return;
@@ -188,7 +185,7 @@ void each_run(const Datatype& type, MPI_Count count, Visit& visit) noexcept {
       each_run(*recipe.types[part], recipe.repeats[part], visit);
 }
 
-/// Access to some elements at a time: in place, or through a window of packed bytes.
+/// Native accesses some elements at a time: in place, or through a window of packed bytes.
 template <bool kPacking>
 class Native {
  public:
@@ -200,7 +197,6 @@ class Native {
   Native(const Native&) = delete;
   Native& operator=(const Native&) = delete;
 
-  /// Room for at most `*count` elements of `size` bytes.
   std::byte* take(size_t size, size_t* count) noexcept {
     if (type_.contiguous()) {
       std::byte* at = static_cast<std::byte*>(buf_) + type_.true_lb() + offset_;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Group: an ordered set of processes, as peer indices.
 // Why: the world, strided subsets and small unions of ranges cost a few words instead of a table.
-// Lifetime: reference counted, immutable. Threads: any. Cost: arithmetic for a range, a walk over
-// at most kMostRuns ranges, or a table lookup and binary search, with 8 bytes per member. See:
-// MPI-5.0 section 7.3.
+// Cost: arithmetic for a range, a walk over at most kMostRuns ranges, or a table lookup and binary
+// search, with 8 bytes per member.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +31,10 @@ class Group final : public Object {
     [[nodiscard]] int find(uint32_t peer) const noexcept;
   };
 
-  /// `size` peers: first, first + stride, ...
   Group(uint32_t first, int64_t stride, int size) noexcept
       : Object(Kind::kGroup), range_{first, stride, 0, size}, size_(size) {}
-  /// Without duplicates; stored as ranges if few suffice.
+  /// `peers` has no duplicates; a few ranges are stored as ranges.
   explicit Group(const std::vector<uint32_t>& peers);
-  /// Copies the members under a separate handle.
   explicit Group(const Group& other) noexcept
       : Object(Kind::kGroup),
         session(other.session),
@@ -49,22 +46,18 @@ class Group final : public Object {
   [[nodiscard]] uint32_t peer_index(int rank) const noexcept {
     return shared_ == nullptr ? range_.at(rank) : mapped_index(rank);
   }
-  /// Returns MPI_UNDEFINED for a non-member.
   [[nodiscard]] int rank_of(uint32_t peer) const noexcept;
-  /// Whether rank r is peer r.
+  /// In an identity group, rank r is peer r.
   [[nodiscard]] bool identity() const noexcept {
     return shared_ == nullptr && range_.first == 0 && (range_.stride == 1 || size_ <= 1);
   }
-  /// Whether both groups have equal members in equal order.
   [[nodiscard]] bool equals(const Group& other) const noexcept;
-  /// Returns 0 for a group with a table.
   [[nodiscard]] size_t runs() const noexcept;
 
-  Ref<Object> session;  // null for the world's
+  Ref<Object> session;
 
  private:
   friend class GroupBuilder;
-  /// The ranges, or the table and its ranks sorted by peer.
   struct Map {
     std::vector<Run> runs;
     std::vector<uint32_t> table;
@@ -79,10 +72,10 @@ class Group final : public Object {
   std::shared_ptr<const Map> shared_;
 };
 
-/// Builds a group, as ranges while few suffice. Throws std::bad_alloc only.
+/// GroupBuilder throws std::bad_alloc only.
 class GroupBuilder {
  public:
-  /// The caller must avoid duplicates.
+  /// The caller of add() must avoid duplicates.
   void add(uint32_t peer);
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] Ref<Group> finish();
@@ -97,7 +90,6 @@ class GroupBuilder {
 void make_predefined_groups(Process& process);
 void end_predefined_groups(Process& process) noexcept;
 
-// The set operations of MPI-5.0 section 7.3.2.
 [[nodiscard]] Ref<Group> group_union(const Group& first, const Group& second);
 [[nodiscard]] Ref<Group> group_intersection(const Group& first, const Group& second);
 [[nodiscard]] Ref<Group> group_difference(const Group& first, const Group& second);

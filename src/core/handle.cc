@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HandleTable: assigns, renews and invalidates words.
+// HandleTable: words of handles.
 #include "core/handle.hpp"
 
 #include <cstdlib>
@@ -68,7 +68,7 @@ void HandleTable::erase(Object& object) noexcept {
   free_.push_back(index);
 }
 
-// Leaves the entry unwritten, because neighbours share its cache line.
+// renew() leaves the entry unwritten, because neighbours share its cache line.
 uintptr_t HandleTable::renew(Object& object) noexcept {
   const uintptr_t before = object.handle();
   const uint32_t index = static_cast<uint32_t>(before) & kIndexMask;

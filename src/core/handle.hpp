@@ -2,8 +2,7 @@
 // HandleTable: maps a user's handle word to an object and never trusts the word.
 // Why: a stale or garbage handle gives an error class, never a crash. Word: below 4096 a constant
 // of the ABI; otherwise 32 bits of generation, one bit 0, 4 bits of kind, 27 bits of index (from
-// 4096). MPI_*_toint returns the low half. Threads: find is lock-free. See:
-// tests/mpi/handles_foreign.c.
+// 4096). MPI_*_toint returns the low half. Threads: find is lock-free.
 #pragma once
 
 #include <array>
@@ -28,7 +27,6 @@ class HandleTable {
   HandleTable& operator=(const HandleTable&) = delete;
   ~HandleTable();
 
-  /// Returns nullptr for a stale or garbage word, or another kind.
   template <class T>
   [[nodiscard]] T* find(uintptr_t word) const noexcept {
     Object* object = look_up(word, T::kKind);
@@ -39,22 +37,19 @@ class HandleTable {
     return find<T>(reinterpret_cast<uintptr_t>(handle));
   }
 
-  /// Assigns and stores a word. Throws Error(MPI_ERR_NO_MEM) beyond 2^27 handles.
+  /// insert() throws Error(MPI_ERR_NO_MEM) beyond 2^27 handles.
   uintptr_t insert(Object& object);
-  /// Takes over the caller's reference until erase() or the table's end.
+  /// The table owns the caller's reference until erase() or the table's end.
   void set_predefined(uintptr_t abi_value, Object& object);
-  /// Later finds of the word return nullptr.
   void erase(Object& object) noexcept;
-  /// The old word of a pooled request becomes stale.
   uintptr_t renew(Object& object) noexcept;
-  /// Returns the word for MPI_*_fromint; 0 if unknown.
   [[nodiscard]] uintptr_t from_int(int value) const noexcept;
   [[nodiscard]] std::vector<Object*> live(Kind kind) const;
 
  private:
   struct HandleEntry {
     std::atomic<Object*> object{nullptr};
-    std::atomic<uint32_t> generation{1};  // of the next object
+    std::atomic<uint32_t> generation{1};
   };
   static constexpr uint32_t kChunk = 1024;
   static constexpr uint32_t kChunks = (1U << kIndexBits) / kChunk;
@@ -87,7 +82,7 @@ class HandleTable {
   }
 
   std::array<Object*, kConstants> predefined_{};
-  std::atomic<Chunk*>* chunks_;  // pages untouched until used
+  std::atomic<Chunk*>* chunks_;
   std::mutex mutex_;
   std::vector<uint32_t> free_;
   uint32_t next_ = kPredefined;

@@ -58,7 +58,7 @@ Info::Entries Info::entries() const {
   return entries_;
 }
 
-// Takes one lock at a time: threads may merge two infos into each other.
+// merge() takes one lock at a time, because threads may merge two infos into each other.
 void Info::merge(const Info& other) {
   for (const auto& [key, value] : other.entries()) set(key, value);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Info: an ordered set of (key, value) strings. Lifetime: reference counted. Threads: any, even
-// before MPI_Init. See: MPI-5.0 chapter 10.
+// Info: an ordered set of (key, value) strings. Threads: any, even before MPI_Init.
 #pragma once
 
 #include <mutex>
@@ -25,7 +24,6 @@ class Info final : public Object {
   [[nodiscard]] std::optional<std::string> get(std::string_view key) const;
   void set(std::string_view key, std::string_view value);
   bool erase(std::string_view key) noexcept;
-  /// Keys are numbered in the order of their first setting.
   [[nodiscard]] size_t count() const noexcept;
   [[nodiscard]] std::optional<std::string> key(size_t number) const;
   void merge(const Info& other);
@@ -38,7 +36,6 @@ class Info final : public Object {
   Entries entries_;
 };
 
-/// Creates MPI_INFO_ENV.
 void make_predefined_infos(Process& process);
 
 }  // namespace tern::core

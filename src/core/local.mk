@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Library sources of this folder, one line each: core_sources += src/core/example.cc
+# The library sources of src/core.
 core_sources += src/core/error_handler.cc
 core_sources += src/core/external32.cc
 core_sources += src/core/info.cc

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Membership: a rank's place in a group, and an inter-communicator's other group. Lifetime:
-// Communicator. Threads: any. Cost: one cache line, together with the first members of
-// ContextNames.
+// Membership: a rank's place in a group, and an inter-communicator's other group. Cost: one cache
+// line, together with the first members of ContextNames.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +24,11 @@ class alignas(64) Membership {
   [[nodiscard]] Process& process() const noexcept { return process_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
-  /// The remote group's size for an inter-communicator.
   [[nodiscard]] int peer_count() const noexcept { return remote_ ? remote_->size() : size_; }
   [[nodiscard]] bool inter() const noexcept { return static_cast<bool>(remote_); }
   [[nodiscard]] Group& group() const noexcept { return *group_; }
   [[nodiscard]] Group* remote_group() const noexcept { return remote_.get(); }
   [[nodiscard]] const Group& target() const noexcept { return remote_ ? *remote_ : *group_; }
-  /// In the remote group for an inter-communicator.
   [[nodiscard]] Peer& peer(int rank) const { return process_.peer(peer_index(rank)); }
   [[nodiscard]] uint32_t peer_index(int rank) const {
     return identity_ ? static_cast<uint32_t>(rank) : target().peer_index(rank);

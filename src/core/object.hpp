@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Object: the base of every MPI object behind a handle.
-// Lifetime: reference counted, by the user's handle and pending uses. Threads: counts are atomic if
-// threads share objects.
+// Lifetime: counted references of the user's handle and pending uses.
 #pragma once
 
 #include <atomic>
@@ -13,11 +12,10 @@ namespace tern::core {
 
 class Process;
 
-/// False below MPI_THREAD_MULTIPLE: avoids atomic counts, a third of a small message's time. Set by
-/// api::Membership while no other thread calls MPI.
+/// threads_share_objects is false below MPI_THREAD_MULTIPLE: plain counts save a third of a small
+/// message's time. api::Membership sets the flag while no other thread calls MPI.
 inline bool threads_share_objects = true;
 
-/// Occupies 4 bits of the handle word.
 enum class Kind : uint32_t {
   kNone = 0,
   kCommunicator = 1,
@@ -62,11 +60,9 @@ class Object {
   /// Leak reports use this place; HandleTable::insert sets it.
   CallPlace made_at;
 
-  /// Reuses a pooled object with one reference.
   void revive() noexcept { references_.store(1, std::memory_order_relaxed); }
 
  protected:
-  /// Ends the object; pooled objects return to their pool.
   virtual void destroy() noexcept { delete this; }
 
  private:
@@ -86,11 +82,9 @@ template <class T>
 class Ref {
  public:
   Ref() = default;
-  /// Adds a reference.
   explicit Ref(T* object) noexcept : object_(object) {
     if (object_ != nullptr) object_->retain();
   }
-  /// Takes over the caller's reference.
   static Ref adopt(T* object) noexcept {
     Ref ref;
     ref.object_ = object;

@@ -26,7 +26,6 @@ class ObjectLock {
   std::mutex* const mutex_;
 };
 
-/// `out` has room for MPI_MAX_OBJECT_NAME; returns the length.
 inline int copy_name(std::string_view name, char* out) noexcept {
   const size_t length = name.copy(out, name.size());
   out[length] = '\0';
@@ -43,7 +42,6 @@ class Name {
     const ObjectLock lock(mutex_);
     return text_;
   }
-  /// The name, or `words` if empty.
   [[nodiscard]] std::string or_words(const char* words) const {
     const ObjectLock lock(mutex_);
     return text_.empty() ? words : text_;

@@ -44,7 +44,7 @@ class PieceReducer {
 
   [[nodiscard]] static constexpr bool full() noexcept { return false; }
 
-  /// Reduces elements beginning in this run; a padded element may continue in the next.
+  /// A run reduces the elements beginning in the run; a padded element may continue in the next.
   void run(uintptr_t at, int64_t bytes) noexcept {
     if (!padded_) return reduce(at, static_cast<size_t>(bytes / basic_bytes_));
     for (; position_ < bytes; position_ += basic_bytes_)
@@ -82,7 +82,7 @@ class PieceReducer {
   uintptr_t shift_;
   int64_t basic_bytes_;
   bool padded_;
-  int64_t position_ = 0;  // of the next element, relative to the next run
+  int64_t position_ = 0;
 };
 
 }  // namespace
@@ -132,7 +132,7 @@ int Op::apply(const void* in, void* inout, MPI_Count count, const Datatype& type
   return MPI_SUCCESS;
 }
 
-/// Calls the int form repeatedly if the count exceeds int.
+/// The int form is called repeatedly if the count exceeds int.
 int Op::call_user(const void* in, void* inout, MPI_Count count,
                   const Datatype& type) const noexcept {
   auto handle = reinterpret_cast<MPI_Datatype>(type.handle());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Op: a reduction operation, predefined or the user's. Threads: any, for const members. See:
-// MPI-5.0 section 6.9; core/reduce/ (the loops).
+// Op: a reduction operation, predefined or the user's (MPI-5.0 section 6.9).
 #pragma once
 
 #include <cstddef>
@@ -27,8 +26,8 @@ class Op final : public Object {
 
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
   [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
-  /// Whether swapping operands preserves every bit of the result. A minimum does not, because of
-  /// signed zeros.
+  /// changes_places() is true if swapping operands preserves every bit of the result. A minimum
+  /// does not, because of signed zeros.
   [[nodiscard]] bool changes_places() const noexcept {
     switch (reduction_) {
       case Reduction::kSum:
@@ -45,14 +44,11 @@ class Op final : public Object {
     }
   }
   [[nodiscard]] bool user_defined() const noexcept { return name_ == nullptr; }
-  /// A user's operation is named "a user-defined operation".
   [[nodiscard]] const char* name() const noexcept;
-  /// Whether MPI allows the operation on the type, or on the common type of a derived type's
-  /// elements. MPI_REPLACE and MPI_NO_OP are refused.
+  /// accepts() checks the type, or the common type of a derived type's elements, by MPI's rules.
+  /// MPI_REPLACE and MPI_NO_OP are refused.
   [[nodiscard]] bool accepts(const Datatype& type) const noexcept;
-  /// Returns 0, or MPI_ERR_OP with fail() text.
   [[nodiscard]] int check(const Datatype& type) const noexcept;
-  /// nullptr if not allowed or user-defined; MPI_REPLACE and MPI_NO_OP have loops.
   [[nodiscard]] Loop loop(const Datatype& basic) const noexcept {
     return loops_ != nullptr ? loops_[static_cast<size_t>(basic.number())] : nullptr;
   }
@@ -79,7 +75,6 @@ class Op final : public Object {
 
 void make_predefined_ops(Process& process);
 [[nodiscard]] const Op& predefined_op(const Process& process, Reduction reduction) noexcept;
-/// No handle of a predefined operation is valid afterwards.
 void free_predefined_ops(Process& process) noexcept;
 
 }  // namespace tern::core

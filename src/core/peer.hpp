@@ -12,7 +12,7 @@ namespace tern::core {
 
 struct Peer {
   uint32_t index = 0;
-  uint32_t nspace = 0;  // the namespace (0: this process's)
+  uint32_t nspace = 0;  // 0: this process's namespace
   uint32_t rank = 0;
 };
 
@@ -23,7 +23,6 @@ class PeerTable {
   PeerTable& operator=(const PeerTable&) = delete;
   ~PeerTable();
 
-  /// In namespace 0 the index is the rank.
   Peer& at(uint32_t index) {
     Peer* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
     return chunk != nullptr ? chunk[index % kChunk] : make_chunk(index)[index % kChunk];
@@ -34,7 +33,7 @@ class PeerTable {
   static constexpr uint32_t kChunks = 1 << 16;
   Peer* make_chunk(uint32_t index);
 
-  std::atomic<Peer*>* chunks_;  // pages untouched until used
+  std::atomic<Peer*>* chunks_;
   std::mutex mutex_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Process: all state of one rank.
 // Why: N ranks can be N threads of one unit test; no other mutable state is global. Lifetime:
-// api::Instance. api::Runtime creates and ends boot, pml and coll. Threads: stated per member.
+// api::Instance. api::Runtime creates and ends boot, pml and coll.
 #pragma once
 
 #include <array>
@@ -47,10 +47,10 @@ class Process {
   Explain explain;
   HandleTable handles;
 
-  int world_rank = 0;  // in the launcher's namespace
+  int world_rank = 0;
   int world_size = 1;
   struct Node {
-    int ranks = 1;                // of this namespace on this host
+    int ranks = 1;
     int cpus = 1;                 // shared by the ranks of this host
     bool oversubscribed = false;  // more ranks than cores: no thread spins
     int numa = -1;                // -1: unknown, or few ranks on this host
@@ -62,7 +62,6 @@ class Process {
     bool wants_proxy = false;  // a thread for enqueued operations exists or will
     std::atomic<bool> has_progress{false};
   } threads;
-  /// Whether the channels must lock.
   [[nodiscard]] bool threaded() const noexcept {
     return threads.level == ThreadLevel::kMultiple || threads.wants_progress || threads.wants_proxy;
   }
@@ -73,24 +72,22 @@ class Process {
 
   boot::Boot* boot = nullptr;
   stream::Proxy* proxy = nullptr;
-  /// Null if ranks are threads of a test.
+  /// abort_job is null if ranks are threads of a test.
   void (*abort_job)(Process* process, int code, const char* text) noexcept = nullptr;
 
   /// Equal calls of MPI_Type_create_f90_* return the same type.
   struct ParameterisedTypes {
     std::map<std::array<int, 3>, Datatype*> all;
-    std::mutex mutex;  // held across lookup and creation
+    std::mutex mutex;
   } parameterised;
 
   cuda::Gpus gpus;  // empty until a buffer lies on a device
 
-  /// Window operations by path to the target. Counts are approximate, because threads may lose an
-  /// increment.
+  /// The counts of window operations are approximate, because threads may lose an increment.
   struct WindowOperations {
     using Count = std::atomic<uint64_t>;
     Count mapped{0}, copied{0}, by_messages{0};
-    Count by_target{0};  // subset of `copied`
-    /// The kernel's refusal of copies was reported.
+    Count by_target{0};
     std::atomic<bool> refusal_said{false};
     static void add_to(Count& count) noexcept {
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -102,7 +99,6 @@ class Process {
   Progress::Shared waits;
 
   static constexpr uint32_t kMostChannels = 8;
-  /// `count` is a power of two. The channels must be empty.
   void set_channels(uint32_t count);
   [[nodiscard]] uint32_t channel_count() const noexcept {
     return static_cast<uint32_t>(channels_.size());
@@ -114,10 +110,10 @@ class Process {
     return channels_;
   }
 
-  /// Peers are created on first use. In namespace 0 the index is the world rank.
+  /// In namespace 0 the index is the world rank.
   Peer& peer(uint32_t index) { return peers_.at(index); }
 
-  /// Indices 0 to 15 are reserved. After kContextIndices indices repeat: check
+  /// Indices 0 to 15 are reserved. Indices repeat after kContextIndices: see
   /// context_indices_repeat().
   uint32_t next_context_index() noexcept {
     const uint64_t made = context_indices_.fetch_add(1, std::memory_order_relaxed);
@@ -127,10 +123,9 @@ class Process {
   [[nodiscard]] bool context_indices_repeat() const noexcept {
     return context_indices_.load(std::memory_order_relaxed) >= kContextIndices - kFirstContextIndex;
   }
-  /// Tests skip indices.
   void skip_context_indices(uint64_t count) noexcept { context_indices_ += count; }
   static constexpr uint32_t kFirstContextIndex = 16;
-  static constexpr uint32_t kContextIndices = 1U << 30;  // two more bits are for the plane
+  static constexpr uint32_t kContextIndices = 1U << 30;  // two more bits hold the plane
 
  private:
   std::vector<std::unique_ptr<Channel>> channels_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: runs the pollers, and yields the core.
+// Progress: polling, yielding and sleeping.
 #include "core/progress.hpp"
 
 #include <sched.h>
@@ -15,22 +15,22 @@ namespace tern::core {
 constinit thread_local CallPlace current_call;
 
 namespace {
-constexpr uint32_t kPollsOnCore = 2;  // by a polling caller
-constexpr int64_t kSwitchNs = 1000;   // a shorter yield is the bare system call
+constexpr uint32_t kPollsOnCore = 2;
+constexpr int64_t kSwitchNs = 1000;  // a shorter yield is the bare system call
 constexpr int64_t kMomentNs = 10'000'000;
 
-/// A thread's polls without result, over all channels.
+/// A thread's polls count over all channels.
 struct Polling {
   int64_t ended_ns = 0;
-  int64_t left_core_ns = 0;  // end of the latest yield
-  uint32_t polls = 0;        // consecutive
+  int64_t left_core_ns = 0;
+  uint32_t polls = 0;
   int64_t skipped = 0;
   int64_t unseen = 0;
   uint32_t period = 0;
-  int64_t sleeps_until_ns = 0;      // other threads on the core compute until then
-  int64_t shares_until_ns = 0;      // other threads want the core until then
-  int64_t spins_less_until_ns = 0;  // a peer is on this core
-  long switches = 0;                // at the latest long yield
+  int64_t sleeps_until_ns = 0;  // other threads on the core compute until then
+  int64_t shares_until_ns = 0;  // other threads want the core until then
+  int64_t spins_less_until_ns = 0;
+  long switches = 0;
   uint32_t offers_in_vain = 0;
   uint32_t offers_skipped = 0;
 };
@@ -132,7 +132,7 @@ int Progress::poll_others() noexcept {
   return events;
 }
 
-// Detects rounds as long as a time slice.
+// A round as long as a time slice means that the thread lost the core.
 void Progress::look_at_clock(Idleness* idleness) noexcept {
   constexpr int64_t kLostNs = 1'000'000;
   const int64_t now = now_ns();
@@ -142,7 +142,6 @@ void Progress::look_at_clock(Idleness* idleness) noexcept {
   idleness->lost_core = now < polling.shares_until_ns;
 }
 
-// A thread alone on its core seldom yields.
 void Progress::offer_core(Idleness* idleness) noexcept {
   constexpr uint32_t kInVain = 16, kSeldom = 8;
   if (polling.offers_in_vain >= kInVain && ++polling.offers_skipped % kSeldom != 0) return;
@@ -169,7 +168,7 @@ void Progress::stop_polling() noexcept {
   if (sleepers.empty()) sleepers.tell_awake();
 }
 
-// The number of polls without result before a yield.
+// polls_on_core() is the number of polls without result before a yield.
 uint32_t Progress::polls_on_core(int64_t now) noexcept {
   if (on_network()) return now < polling.shares_until_ns ? kPollsOnCore : kRoundsBetweenOffers;
   if (!mutex.threaded()) return std::max(spins_, kPollsOnCore);
@@ -179,10 +178,10 @@ uint32_t Progress::polls_on_core(int64_t now) noexcept {
   return busy > shared_->most ? kPollsOnCore : std::max(spins_, kPollsOnCore);
 }
 
-// A polling loop waits for other threads: it yields after a few rounds, then polls once more. A
-// thread computing between polls yields only at times, because its messages may need other threads.
-// A pause below a microsecond may mean either: the thread yields soon at first, then less often,
-// and skips the clock at some polls.
+// A polling loop waits for other threads, so the thread yields after a few rounds, then polls once
+// more. A thread computing between polls yields only at times, because its messages may need other
+// threads. A pause below a microsecond may mean either: the thread yields soon at first, then less
+// often, and skips the clock at some polls.
 int Progress::poll_after_others() noexcept {
   constexpr int64_t kLoopNs = 400, kPauseNs = 1000, kLongOnCoreNs = 100000, kPart = 8;
   if (polling.unseen != 0) return --polling.unseen, 0;
@@ -251,10 +250,10 @@ void Progress::fit_spins(int64_t now, bool switched, Idleness* idleness) noexcep
   }
 }
 
-// A yield to computing threads takes a time slice of each; a sleeper runs as soon as it is woken.
-// Returns true for a yield.
+// A yield to computing threads takes a time slice of each; a sleeper runs immediately after waking.
+// leave_core() returns true for a yield.
 bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
-  constexpr int64_t kLongAwakeNs = 100'000'000;  // then mpirun may request a report
+  constexpr int64_t kLongAwakeNs = 100'000'000;
   const bool awake = shared_->awake.load(std::memory_order_relaxed) != 0;
   const int64_t yields = awake ? kLongAwakeNs : now < polling.sleeps_until_ns ? -1 : yield_ns_;
   int64_t since = idleness->since_ns;
@@ -300,7 +299,7 @@ int64_t Progress::next_sleep_us(const Idleness& idleness) const noexcept {
   return most == INT64_MAX ? Doorbell::kUntilRung : std::min(us, most);
 }
 
-// Polls before the remote fence, because polls set flags for peers.
+// The rank polls before the remote fence, because polls set flags for peers.
 void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept {
   const uint32_t armed = doorbell_->arm();
   Descriptors descriptors;
@@ -324,7 +323,6 @@ int Progress::poll_before_sleep() noexcept {
   return events;
 }
 
-// The caller holds no lock.
 bool Progress::finds_nothing(const Idleness& idleness, Descriptors* armed) noexcept {
   bool nothing = true;
   for (Progress* other : others_) nothing &= other->is_idle_before_sleep(armed);
@@ -333,7 +331,8 @@ bool Progress::finds_nothing(const Idleness& idleness, Descriptors* armed) noexc
          (armed == nullptr || arm(armed));
 }
 
-// Waits for the lock: a skipped channel may have unseen events. The caller holds no lock.
+// The caller holds no lock. The poll waits for each lock, because a skipped channel may have unseen
+// events.
 bool Progress::is_idle_before_sleep(Descriptors* armed) noexcept {
   const ChannelLock held(*this);
   return poll_before_sleep() == 0 && (armed == nullptr || arm(armed));

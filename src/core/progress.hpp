@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Progress: polls the registered rooms for a waiting rank, then leaves the core.
-// Why: with more ranks than cores, a spinning rank keeps its peer from running. Threads: poll()
-// needs the channel's lock at MPI_THREAD_MULTIPLE; wait() takes it.
+// Why: with more ranks than cores, a spinning rank keeps its peer from running. Threads: poll() and
+// wait() need the channel's lock at MPI_THREAD_MULTIPLE.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,6 @@ namespace tern::core {
 
 class Progress;
 
-/// Observes sleeps, and ends of waits with a sleep.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -27,24 +26,21 @@ class Watch {
   virtual void awake() noexcept = 0;
 };
 
-/// Counts threads polling without result, per period.
+/// PollingThreads counts threads polling without result, per period.
 class PollingThreads {
  public:
-  static constexpr int kPeriodShift = 24;  // in ns, log2: longer than a time slice
-  /// Each thread calls add() once per period.
+  static constexpr int kPeriodShift = 24;  // log2 of ns: longer than a time slice
   void add(uint32_t period) noexcept;
-  /// The larger count of the latest two periods.
   [[nodiscard]] int count() const noexcept;
 
  private:
-  struct alignas(8) Counts {  // clang would use libatomic
+  struct alignas(8) Counts {  // unaligned, clang would use libatomic
     uint32_t period = 0;
     uint16_t before = 0, now = 0;
   };
   std::atomic<Counts> counts_{Counts{}};
 };
 
-/// The state of one thread's wait.
 struct Idleness {
   template <class Done, class Describe>
   Idleness(Done& waited_for, const Describe& how) noexcept
@@ -62,7 +58,7 @@ struct Idleness {
   uint32_t steps = 0;
   uint32_t first_sleep = 0;
   bool listed = false;
-  bool counted = false;  // in Shared::spinning
+  bool counted = false;
   bool lost_core = false;
   int64_t looked_ns = 0;
   int64_t most_sleep_us = INT64_MAX;
@@ -70,12 +66,11 @@ struct Idleness {
   Idleness* next = nullptr;
 };
 
-/// The sleeping threads of a channel, under the channel's lock.
+/// Sleepers are the sleeping threads of a channel, under the channel's lock.
 class Sleepers {
  public:
-  /// Must outlive all waits; may be null.
+  /// The watch must outlive all waits; may be null.
   void set_watch(Watch* watch) noexcept { watch_ = watch; }
-  /// A thread is about to sleep, or polls without result.
   void tell_asleep(Progress& progress) const noexcept {
     if (watch_ != nullptr) watch_->asleep(progress);
   }
@@ -86,7 +81,6 @@ class Sleepers {
   void add(Idleness& idleness) noexcept;
   TERN_COLD void remove(Idleness& idleness) noexcept;
   void add_reports(std::vector<WaitReport>* all) const;
-  /// The time is in nanoseconds of CLOCK_MONOTONIC.
   [[nodiscard]] int64_t idle_since_ns() const noexcept;
 
  private:
@@ -96,20 +90,19 @@ class Sleepers {
 
 class Progress {
  public:
-  /// Returns the number of events.
+  /// A poller returns the number of events.
   using Poll = int (*)(void* self) noexcept;
   Progress() {
     pollers_.reserve(kUsualPollers);
     configure({});
   }
 
-  /// A sleep follows this round: pollers must arrange to be rung.
+  /// Before a sleep, pollers must arrange to be rung.
   [[nodiscard]] bool is_before_sleep() const noexcept { return before_sleep_; }
 
   void add(Poll poller, void* self) noexcept;
   void remove(void* self) noexcept;
 
-  /// The caller holds the lock.
   int poll() noexcept {
     int events = 0;
     ++rounds_;
@@ -117,9 +110,9 @@ class Progress {
     return events;
   }
 
-  /// Polls until done() is true, and sleeps as configured. The caller holds the lock, which is free
-  /// during sleeps. `most_sleep_us` limits each sleep, for events without a doorbell (a clock, the
-  /// end of a process).
+  /// wait() polls until done() is true, and sleeps as configured. The caller holds the lock, which
+  /// is free during sleeps. `most_sleep_us` limits each sleep, for events without a doorbell (a
+  /// clock, the end of a process).
   template <class Done, class Describe>
   void wait(Done&& done, const Describe& describe, int64_t most_sleep_us = INT64_MAX) noexcept {
     uint32_t idle_rounds = 0;
@@ -143,8 +136,8 @@ class Progress {
     if (TERN_UNLIKELY(idleness.listed)) sleepers.remove(idleness);
   }
 
-  /// For tests and probes: also reports a rank that polls in vain, and yields if cores are scarce,
-  /// without the lock.
+  /// Tests and probes use poll_for_caller(). A rank without results is reported, and yields, with
+  /// the lock released, if cores are scarce.
   int poll_for_caller() noexcept {
     int events = poll();
     if (TERN_UNLIKELY(looks_around(empty_polls_)) && events == 0) events = poll_others();
@@ -158,15 +151,14 @@ class Progress {
     return events;
   }
 
-  /// Shared by the channels of a process.
   struct Shared {
     std::atomic<int> spinning{0};
-    int most = 1;               // threads allowed to keep a core
-    std::atomic<int> awake{0};  // see stay_awake()
+    int most = 1;  // threads allowed to keep a core
+    std::atomic<int> awake{0};
     std::atomic<int64_t> awake_since_ns{0};
     std::atomic<int64_t> most_sleep_us{INT64_MAX};  // for housekeeping without a doorbell
     PollingThreads polling;
-    /// A futex word whose change also ends sleeps.
+    /// A change of this futex word also ends sleeps.
     struct Also {
       std::atomic<std::atomic<uint32_t>*> word{nullptr};
       std::atomic<uint32_t> value{0};
@@ -178,32 +170,28 @@ class Progress {
         return {word.load(std::memory_order_acquire), value.load(std::memory_order_relaxed)};
       }
     };
-    Also awaited;   // while a thread waits for this word
-    Also question;  // the launcher's request
+    Also awaited;
+    Also question;
     [[nodiscard]] AlsoWords also() const noexcept { return {awaited.get(), question.get()}; }
   };
-  /// Waiting threads also poll the other channels.
   void set_others(std::vector<Progress*> others, Shared& shared) noexcept {
     others_ = std::move(others);
     shared_ = &shared;
   }
-  /// Polls the other channels, except locked ones.
   int poll_others() noexcept;
 
-  /// Counts operations without a doorbell (a device's copy). While positive, waiting threads nap
-  /// instead of sleeping. The caller holds the lock.
+  /// stay_awake() counts operations without a doorbell (a device's copy). While positive, waiting
+  /// threads nap instead of sleeping. The caller holds the lock.
   void stay_awake(int more) noexcept;
 
-  /// Wakes a thread whose operation this thread completed.
   void wake() noexcept {
     if (doorbell_ != nullptr) doorbell_->ring(true);
   }
 
-  /// Any thread may call waiting().
   [[nodiscard]] int waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
   void set_alarms(std::vector<Alarm> alarms) noexcept;
-  /// Returns false if an event is pending. The caller holds the lock.
+  /// arm() returns false if an event is pending. The caller holds the lock.
   [[nodiscard]] bool arm(Descriptors* armed) const noexcept {
     for (const Alarm& alarm : alarms_) {
       if (!alarm.arm(alarm.self)) return false;
@@ -212,12 +200,9 @@ class Progress {
     return true;
   }
 
-  /// Reports a thread that polls without events.
   [[nodiscard]] WaitReport polling_report() const;
-  /// The time is in nanoseconds of CLOCK_MONOTONIC.
   [[nodiscard]] int64_t polling_since_ns() const noexcept { return polling_since_ns_; }
 
-  /// Tools read the poll rounds, and the nanoseconds yielded or slept.
   [[nodiscard]] uint64_t rounds() const noexcept { return rounds_; }
   [[nodiscard]] int64_t idle_ns() const noexcept { return idle_ns_; }
 
@@ -235,7 +220,7 @@ class Progress {
   Sleepers sleepers;
 
  private:
-  /// Yields or sleeps once; the caller must poll again.
+  /// The caller of idle() must poll again.
   void idle(Idleness* idleness) noexcept;
   bool leave_core(int64_t now, Idleness* idleness) noexcept;
   void fit_spins(int64_t now, bool switched, Idleness* idleness) noexcept;
@@ -258,8 +243,8 @@ class Progress {
     idleness->counted = true;
     return shared_->spinning.load(std::memory_order_relaxed) > shared_->most;
   }
-  /// Whether other threads (of another job or container) compete for this core. Measured by lost
-  /// time or, on a network with system calls in each round, by yielding now and then.
+  /// lost_core() is true if other threads (of another job or container) compete for this core,
+  /// found by lost time or, on a network with system calls in each round, by yielding now and then.
   [[nodiscard]] bool lost_core(uint32_t idle_rounds, Idleness* idleness) noexcept {
     constexpr uint32_t kRoundsBetweenClocks = 127;
     if (on_network()) {
@@ -271,7 +256,6 @@ class Progress {
   }
   void look_at_clock(Idleness* idleness) noexcept;
   void offer_core(Idleness* idleness) noexcept;
-  /// On a network, polls are system calls.
   [[nodiscard]] bool on_network() const noexcept { return !alarms_.empty(); }
   struct Poller {
     Poll poll;
@@ -287,7 +271,7 @@ class Progress {
   int64_t yield_ns_ = 0;
   int64_t longest_sleep_us_ = 0;
   Doorbell* doorbell_ = nullptr;
-  std::atomic<int> waiting_{0};  // written under the lock
+  std::atomic<int> waiting_{0};
   uint64_t rounds_ = 0;
   int64_t idle_ns_ = 0;
   std::vector<Progress*> others_;
@@ -315,7 +299,6 @@ class ChannelLock {
   Progress& progress_;
 };
 
-/// Releases the channel's lock for a scope.
 class ChannelUnlock {
  public:
   explicit ChannelUnlock(Progress& progress) noexcept : progress_(progress) {

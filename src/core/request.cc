@@ -8,7 +8,7 @@
 namespace tern::core {
 namespace {
 
-// Three of the status's five reserved ints.
+// A status has five reserved ints, three of them for bytes and cancel flag.
 constexpr int kBytesLow = 0, kBytesHigh = 1, kCancelled = 2;
 
 }  // namespace

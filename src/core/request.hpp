@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Request: an operation in flight, of any room.
-// Lifetime: pooled by its owner; referenced by the user's handle and the running operation.
-// Threads: complete() releases and done() acquires all results. See: MPI-5.0 section 3.7;
-// tests/mpi/request_sets.c.
+// Lifetime: pooled by the owner.
+// Threads: complete() releases and done() acquires all results.
 #pragma once
 
 #include <atomic>
@@ -26,10 +25,8 @@ struct Outcome {
   MPI_Count bytes = 0;
 };
 
-/// Sets MPI_ERROR only if `with_error`.
 void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) noexcept;
 void fill_empty_status(MPI_Status* status) noexcept;
-/// The count lies in the status's reserved fields.
 [[nodiscard]] MPI_Count status_bytes(const MPI_Status& status) noexcept;
 void set_status_bytes(MPI_Status& status, MPI_Count bytes) noexcept;
 [[nodiscard]] bool status_cancelled(const MPI_Status& status) noexcept;
@@ -41,39 +38,36 @@ class Request : public Object {
   Request() noexcept : Object(Kind::kRequest) {}
 
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  /// Publishes the end; write outcome before.
+  /// The caller writes the outcome before complete().
   void complete() noexcept { done_.store(true, std::memory_order_release); }
   void restart() noexcept { done_.store(false, std::memory_order_relaxed); }
-  /// Before complete() of a failed operation: the error is raised on the communicator.
+  /// A failed operation keeps the communicator before complete(), because the error is raised on
+  /// the communicator.
   TERN_COLD void keep_communicator() noexcept;
-  /// Called after the error was raised or dropped.
   void let_communicator_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
-  /// False between completion and the next MPI_Start of a persistent request.
+  /// active() is false between completion and the next MPI_Start of a persistent request.
   [[nodiscard]] bool active() const noexcept { return active_.load(std::memory_order_relaxed); }
   void set_active(bool active) noexcept { active_.store(active, std::memory_order_relaxed); }
 
   Outcome outcome;
-  std::string* error_text = nullptr;     // owned
-  Communicator* communicator = nullptr;  // may be null; after the operation, valid only for a
-                                         // failure
-  Channel* channel = nullptr;            // null if irrelevant
+  std::string* error_text = nullptr;
+  Communicator* communicator = nullptr;  // after the operation, valid only for a failure
+  Channel* channel = nullptr;
 
-  /// Starts a persistent operation. Returns an error class (fail()).
+  /// start() returns an error class with fail() text.
   [[nodiscard]] virtual int start() noexcept;
-  /// Returns false if MPI has no cancelling of the operation (collectives, windows, partitions).
+  /// cancel() returns false if MPI does not allow cancelling (collectives, windows, partitions).
   [[nodiscard]] virtual bool cancel() noexcept { return false; }
   virtual void cancel_locked() noexcept {}
-  /// Reports the awaited operation and its ranks.
   virtual void describe(WaitReport* report) const;
-  /// Whether tests and waits run the user's functions (continuations).
   [[nodiscard]] bool runs_functions() const noexcept { return runs_functions_; }
-  /// The caller may hold any lock.
+  /// The caller of has_ready() may hold any lock.
   [[nodiscard]] virtual bool has_ready() noexcept { return false; }
   virtual void run_ready() noexcept {}
-  /// Shows the completion to the user (generalised requests query). `last`: the request ends
-  /// (generalised requests call their free function).
+  /// deliver() shows the completion to the user. `last` means that the request ends. Generalised
+  /// requests call their query and free functions.
   [[nodiscard]] virtual int deliver(bool last) noexcept {
     (void)last;
     return MPI_SUCCESS;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: a user's instance of MPI (MPI_Session_init). Threads: immutable except for the error
-// handler. See: MPI-5.0 section 11.3.
+// Session: a user's instance of MPI (MPI-5.0 section 11.3). Threads: immutable except for the error
+// handler.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class Session final : public Object {
 
   Ref<ErrorHandler> error_handler;
   Ref<Info> info;
-  std::string memory_kinds;  // of the session's objects
+  std::string memory_kinds;
 };
 
 }  // namespace tern::core

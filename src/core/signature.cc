@@ -10,7 +10,7 @@
 namespace tern::core {
 namespace {
 
-constexpr uint64_t kBase = 0x9e3779b97f4a7c15;  // odd: its powers are never 0 modulo 2^64
+constexpr uint64_t kBase = 0x9e3779b97f4a7c15;  // odd, so its powers are never 0 modulo 2^64
 
 uint64_t power(uint64_t exponent) noexcept {
   uint64_t result = 1;
@@ -28,7 +28,6 @@ Signature basic(MPI_Datatype constant) noexcept {
   return {mixed(reinterpret_cast<uintptr_t>(constant)), 1};
 }
 
-/// A pair's halves are separate basic types.
 Signature pair(MPI_Datatype first, MPI_Datatype second) noexcept {
   return concatenated(basic(first), basic(second));
 }

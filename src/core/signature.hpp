@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signature: the sequence of basic types in a buffer, as a number.
-// Why: TERN_CHECK=types reports mismatched sends and receives. See: MPI-5.0 section 3.3.1.
+// Signature: the sequence of basic types in a buffer, as a number, for TERN_CHECK=types (MPI-5.0
+// section 3.3.1).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tern::core {
 
-/// A rolling hash, so signatures concatenate and repeat.
+/// The hash is rolling, so signatures concatenate and repeat.
 struct Signature {
   uint64_t hash = 0;
   uint64_t elements = 0;
@@ -21,11 +21,10 @@ struct Signature {
 [[nodiscard]] Signature repeated(const Signature& one, uint64_t times) noexcept;
 
 [[nodiscard]] Signature signature_of(const Datatype& type) noexcept;
-/// The signature of at most `elements` basic elements.
 [[nodiscard]] Signature signature_prefix(const Datatype& type, MPI_Count count,
                                          uint64_t elements) noexcept;
 
-/// For example "10 MPI_FLOAT", "3 of a derived type (6 basic elements)".
+/// Examples: "10 MPI_FLOAT", "3 of a derived type (6 basic elements)".
 [[nodiscard]] std::string in_words(const Datatype& type, MPI_Count count);
 
 }  // namespace tern::core

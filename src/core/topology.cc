@@ -86,7 +86,6 @@ int floor_root(int n, int k) noexcept {
   return static_cast<int>(low);
 }
 
-/// Branch and bound over the ascending divisors.
 class Balance {
  public:
   Balance(int nodes, int count) : nodes_(nodes), current_(static_cast<size_t>(count), 1) {
@@ -103,7 +102,7 @@ class Balance {
  private:
   [[nodiscard]] static int spread(const std::vector<int>& dims) { return dims[0] - dims.back(); }
 
-  /// The links cut in each dimension: the cost of a halo exchange.
+  /// faces() counts the links cut in each dimension, the cost of a halo exchange.
   [[nodiscard]] int64_t faces(const std::vector<int>& dims) const {
     int64_t sum = 0;
     for (const int dim : dims) sum += nodes_ / dim;
@@ -119,7 +118,7 @@ class Balance {
   void place(size_t at, int left, int most) {
     const auto places = static_cast<int>(current_.size() - at);
     const int root = floor_root(left, places);
-    // The smallest dimension is at most the root: bounds the spread.
+    // The smallest dimension is at most the root, so the root bounds the spread.
     if (at > 0 && !best_.empty() && current_[0] - root > spread(best_)) return;
     if (places == 1) {
       if (left > most) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology: the neighbours of a communicator's ranks: a grid, a graph, or each rank's edges.
-// Lifetime: immutable, shared. Threads: any. See: MPI-5.0 chapter 8.
+// Topology: the neighbours of a communicator's ranks: a grid, a graph, or each rank's edges
+// (MPI-5.0 chapter 8).
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,23 @@
 
 namespace tern::core {
 
-/// A grid in row-major order: the last dimension varies fastest. Without dimensions it has one
-/// process.
+/// The grid is in row-major order. A grid without dimensions has one process.
 struct Cartesian {
   std::vector<int> dims;
   std::vector<bool> periods;
 
   [[nodiscard]] size_t dimensions() const noexcept { return dims.size(); }
   [[nodiscard]] int size() const noexcept;
-  /// -1 - dimension if a coordinate is out of range.
+  /// rank_at() returns -1 - dimension if a coordinate is out of range.
   [[nodiscard]] int rank_at(const int* coords) const noexcept;
   void coords_of(int rank, int* coords) const noexcept;
-  /// Returns MPI_PROC_NULL beyond an edge.
   [[nodiscard]] int shifted(int rank, size_t dimension, long long steps) const noexcept;
 };
 
-/// As in MPI_Graph_create: rank r has edges[index[r - 1]] to edges[index[r] - 1].
+/// As in MPI_Graph_create, rank r has edges[index[r - 1]] to edges[index[r] - 1].
 struct Graph {
   std::vector<int> index, edges;
-  std::vector<int> weights{};  // for placement; empty: all 1
+  std::vector<int> weights{};
 
   [[nodiscard]] int64_t weight(int rank, int neighbor) const noexcept {
     return weights.empty() ? 1 : weights[static_cast<size_t>(first(rank) + neighbor)];
@@ -42,7 +40,6 @@ struct Graph {
   }
 };
 
-/// The edges of the calling rank only.
 struct Edges {
   std::vector<int> sources, destinations;
   bool weighted = false;
@@ -59,7 +56,7 @@ class Topology {
   [[nodiscard]] const Graph* graph() const noexcept { return std::get_if<1>(&shape_); }
   [[nodiscard]] const Edges* edges() const noexcept { return std::get_if<2>(&shape_); }
 
-  /// For neighbourhood collectives; MPI_PROC_NULL beyond the edges of a grid.
+  /// Neighbourhood collectives use MPI_PROC_NULL beyond the edges of a grid.
   [[nodiscard]] const std::vector<int>& sources() const noexcept { return sources_; }
   [[nodiscard]] const std::vector<int>& destinations() const noexcept { return destinations_; }
 

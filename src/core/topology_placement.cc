@@ -20,7 +20,6 @@ Placement as_they_are(size_t vertices) {
   return order;
 }
 
-/// Ranks by node, largest node first.
 std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& nodes, size_t vertices) {
   std::map<int, std::vector<int>> by_node;
   for (size_t rank = 0; rank < vertices; ++rank)
@@ -32,7 +31,7 @@ std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& nodes, size_
   return all;
 }
 
-/// Grows one part after the other. Next joins the vertex with the greatest weight into the part,
+/// Growth grows one part after the other. The next vertex has the greatest weight into the part,
 /// then the least weight to unplaced vertices.
 class Growth {
  public:
@@ -65,8 +64,8 @@ class Growth {
   };
   struct Vertex {
     std::vector<Edge> edges;
-    int64_t inside = 0;   // into the growing part
-    int64_t outside = 0;  // to unplaced vertices
+    int64_t inside = 0;
+    int64_t outside = 0;
     bool placed = false;
   };
   using Key = std::tuple<int64_t, int64_t, int>;
@@ -104,7 +103,6 @@ class NodeBlock {
   [[nodiscard]] const std::vector<int>& best() const { return best_; }
 
  private:
-  /// Counts the links cut by these blocks.
   [[nodiscard]] int64_t cost() const {
     int64_t sum = 0;
     for (size_t i = 0; i < current_.size(); ++i) {
@@ -133,7 +131,7 @@ class NodeBlock {
   int64_t best_cost_ = 0;
 };
 
-/// Empty if node sizes differ or no block fits.
+/// The placement is empty if node sizes differ or no block fits.
 Placement in_blocks(const Cartesian& grid, const std::vector<std::vector<int>>& nodes) {
   const auto per_node = static_cast<int>(nodes.front().size());
   if (nodes.back().size() != nodes.front().size()) return {};

@@ -12,17 +12,14 @@ namespace tern::core {
 
 using Placement = std::vector<int>;
 
-/// The weight of edges between nodes, if new rank r is old rank order[r].
+/// crossings() is the weight of edges between nodes, if new rank r is old rank order[r].
 [[nodiscard]] int64_t crossings(const Graph& graph, const Placement& order,
                                 const std::vector<int>& nodes);
 
 [[nodiscard]] Graph graph_of(const Cartesian& grid);
-/// Merges the ranks' outgoing edges.
 [[nodiscard]] Graph graph_of(const std::vector<Edges>& by_rank);
 
-/// Keeps the given order if the search finds no better one.
 [[nodiscard]] Placement place(const Graph& graph, const std::vector<int>& nodes);
-/// In equal blocks if the nodes allow.
 [[nodiscard]] Placement place(const Cartesian& grid, const std::vector<int>& nodes);
 
 }  // namespace tern::core

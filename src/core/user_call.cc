@@ -20,7 +20,7 @@
 namespace tern::core {
 namespace {
 
-// No destructor: the C library would allocate to register it.
+// A destructor would make the C library allocate.
 constinit thread_local struct {
   const char* function = nullptr;
   alignas(std::exception_ptr) std::byte place[sizeof(std::exception_ptr)] = {};
@@ -28,14 +28,15 @@ constinit thread_local struct {
 
 constexpr char kSentence[] = "%s threw a C++ exception";
 
-// Layout of the Itanium C++ ABI, section 2.2.2.
+// Globals has the layout of the Itanium C++ ABI, section 2.2.2.
 struct Globals {
   void* caught;
   unsigned int uncaught;
 };
 
-/// The program's runtime counted the throw, the library's the catch. Corrects std::
-/// uncaught_exceptions() of both while the exception is kept (`by` -1), and after the rethrow (1).
+/// The program's runtime counted the throw, the library's the catch. count_uncaught() corrects
+/// std::uncaught_exceptions() of both while the exception is kept (`by` -1), and after the rethrow
+/// (1).
 void count_uncaught(int by) noexcept {
   void* const found = ::dlsym(RTLD_DEFAULT, "__cxa_get_globals");
   auto* const ours = reinterpret_cast<Globals*>(abi::__cxa_get_globals());

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Precompiled headers: README.md. The compiler takes NAME.hpp.gch from the build tree if made with the same flags,
-# otherwise NAME.hpp from src. Tools use the flags of the library, to share its header.
+# Precompiled headers: README.md. The compiler reads NAME.hpp.gch in the build tree if its flags are equal, otherwise
+# NAME.hpp in src. Tools have the library's flags, to share its header.
 if PCH
 PCH_LIBRARY = precompiled/library.hpp
 PCH_TESTS = precompiled/tests.hpp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Library sources of this folder, one line each: rma_sources += src/rma/example.cc
+# The library sources of src/rma.
 rma_sources += src/rma/epoch.cc
 rma_sources += src/rma/window.cc
 rma_sources += src/rma/create.cc

@@ -29,7 +29,7 @@ class Refusal final : public Call {
   }
   int begin(int, std::byte*, std::vector<core::Request*>*) override {
     // A later call may run instead of the refused call.
-    if (!aliased_) on_.forsake("this rank refused a collective: " + why_.text);
+    if (!aliased_) on_.abandon("this rank refused a collective: " + why_.text);
     shadow_.channel().coll->refusals().refuse(shadow_, false, why_, aliased_);
     return MPI_SUCCESS;
   }
@@ -94,7 +94,7 @@ int fail_if_forsaken(const Islands& islands) noexcept {
     const core::ChannelLock lock(progress);
     progress.poll();  // the report arrives before wrong data
   }
-  return islands.here->team()->forsaken.fail();
+  return islands.here->team()->abandoned.fail();
 }
 
 }  // namespace

@@ -50,9 +50,9 @@ void CommStream::be_part_of(const std::shared_ptr<CommStream>& whole) noexcept {
   earlier_error_.be_part_of({whole, &whole->earlier_error_});
 }
 
-void CommStream::forsake(const std::string& why) noexcept {
-  if (team_ != nullptr) team_->forsaken.end(failure(MPI_ERR_OTHER, "%s", why.c_str()));
-  if (islands_ != nullptr) islands_->here->forsake(why);
+void CommStream::abandon(const std::string& why) noexcept {
+  if (team_ != nullptr) team_->abandoned.end(failure(MPI_ERR_OTHER, "%s", why.c_str()));
+  if (islands_ != nullptr) islands_->here->abandon(why);
 }
 
 int CommStream::enqueue(std::shared_ptr<Call> call) noexcept {

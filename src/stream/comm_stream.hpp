@@ -52,7 +52,7 @@ class CommStream {
   /// Like enqueue(), but keeps an earlier error. *admitted: as Calls::put().
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
   /// Records that this rank refuses a collective: devices run no further collective.
-  void forsake(const std::string& why) noexcept;
+  void abandon(const std::string& why) noexcept;
 
   /// Lets NVLink domains run large collectives. Must precede the first call, and requires a
   /// communicator without a team.

@@ -54,8 +54,8 @@ void IslandWatch::watch() noexcept {
     if (closed_) return;
     ++whole_.pending;
   }
-  if (undefined && !team_.forsaken.dead()) tell_ranks();
-  channel_.coll->refusals().end(across_, team_.forsaken.why());
+  if (undefined && !team_.abandoned.dead()) tell_ranks();
+  channel_.coll->refusals().end(across_, team_.abandoned.why());
   const core::ChannelLock lock(channel_.progress);
   whole_.operation_ended();
 }
@@ -63,7 +63,7 @@ void IslandWatch::watch() noexcept {
 bool IslandWatch::is_due() noexcept {
   if (ended_) return false;
   if (here_.has_given_up()) return true;
-  return team_.forsaken.dead() && (still_since_ == 0 || now_ns() - still_since_ >= kMomentNs);
+  return team_.abandoned.dead() && (still_since_ == 0 || now_ns() - still_since_ >= kMomentNs);
 }
 
 // A kernel of this domain gave up: all ranks learn the reason.
@@ -74,7 +74,7 @@ void IslandWatch::tell_ranks() noexcept {
   } catch (const std::bad_alloc&) {  // told without a reason
   }
   const Failure failure{MPI_ERR_OTHER, std::move(why)};
-  team_.forsaken.end(failure);
+  team_.abandoned.end(failure);
   error_.tell_ranks(failure);
   error_.keep(failure);
 }

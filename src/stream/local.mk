@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Library sources of this folder, one line each: stream_sources += src/stream/example.cc
+# The library sources of src/stream.
 stream_sources += src/stream/area.cc
 stream_sources += src/stream/backlog.cc
 stream_sources += src/stream/blocks.cc

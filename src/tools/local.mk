@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Programs for users: mpirun and the compiler wrappers.
 
-# mpirun: all but main() is a library, also for the unit tests. Sources of other folders are listed by file, to build
-# without the rest of libtern.
+# mpirun without main() is a library, shared with unit tests. The library lists sources of other folders by file, so
+# mpirun builds without the rest of libtern.
 noinst_LTLIBRARIES += libmpirun.la
 libmpirun_la_SOURCES = src/base/config.cc src/tools/mpirun/debugger.cc
 # Debuggers read the types of MPIR_proctable.

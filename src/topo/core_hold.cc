@@ -14,8 +14,8 @@
 namespace tern::topo {
 namespace {
 
-constexpr int kGateTries = 20;           // 20 tries of 1 ms: a malicious process may hold the gate
-constexpr useconds_t kGatePause = 1000;  // us
+constexpr int kGateTries = 20;  // of 1 ms: a malicious process may hold the gate
+constexpr useconds_t kGatePause = 1000;
 
 Fd open_folder(const std::string& path) {
   return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -23,7 +23,7 @@ Fd open_folder(const std::string& path) {
 
 }  // namespace
 
-// Concurrent jobs would each get too few cores.
+// Without the gate, concurrent jobs would each get too few cores.
 Fd CoreHold::gate() const {
   Fd gate = open_folder(sysfs_ + "/devices/system/cpu");
   for (int i = 0; gate.valid() && i < kGateTries; ++i) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreHold: reserves cores, to keep jobs of a machine apart.
-// How: flock on the kernel's folder of each processor (/sys/devices/system/cpu/cpuN), for all
-// users, until the process ends. The locks are advisory.
-// Threads: single. See: tests/unit/topo/core_hold_test.cc.
+// CoreHold: reserves cores, to keep jobs of a machine apart. How: advisory flock on the kernel's
+// folder of each processor (/sys/devices/system/cpu/cpuN), for all users, until the process ends.
+// Threads: single.
 #pragma once
 
 #include <string>
@@ -15,12 +14,10 @@ namespace tern::topo {
 
 class CoreHold {
  public:
-  // `sysfs`: for tests.
   explicit CoreHold(std::string sysfs = "/sys") : sysfs_(std::move(sysfs)) {}
 
-  // Returns the cores not held by other processes.
+  // take() returns the cores not held by other processes.
   [[nodiscard]] std::vector<Core> take(const std::vector<Core>& cores);
-  // Releases all other processors.
   void keep(const std::vector<int>& cpus);
   void release() noexcept { held_.clear(); }
 

@@ -18,7 +18,6 @@ namespace {
 
 constexpr int kMostCpus = 8192;
 
-// The first 8 KiB.
 std::string read_small(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char buffer[8192];

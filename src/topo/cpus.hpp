@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processors available to this process, by core and NUMA node, from the kernel, because hwloc
 // takes milliseconds.
-// Threads: any. See: tests/unit/topo/cpus_test.cc.
 #pragma once
 
 #include <sched.h>
@@ -11,26 +10,24 @@
 
 namespace tern::topo {
 
-// A core, with the allowed hardware threads.
+// A core lists only the allowed hardware threads.
 struct Core {
   std::vector<int> cpus;
   int numa = 0;
-  int package = 0;  // package and l3 only from hwloc (machine.hpp)
+  int package = 0;  // package and l3 only from hwloc
   int l3 = 0;
 };
 
-// Sorted by NUMA node, then number. `sysfs`: for tests.
+// The cores are sorted by NUMA node, then number.
 [[nodiscard]] std::vector<Core> allowed_cores(const std::string& sysfs = "/sys");
 
 [[nodiscard]] std::vector<int> allowed_cpus();
 
-// -1: several nodes, or a single-node machine.
+// allowed_numa() is -1 for several nodes, or a single-node machine.
 [[nodiscard]] int allowed_numa(const std::string& sysfs = "/sys");
 
-// At least 1. One system call.
 [[nodiscard]] int allowed_cpu_count() noexcept;
 
-// {-1, -1} if unknown.
 struct CpuLocation {
   int cpu = -1;
   int numa = -1;
@@ -39,11 +36,10 @@ struct CpuLocation {
 
 [[nodiscard]] std::string host_name();
 
-// "AMD EPYC, 2 CPUs, L1 32K, L2 1024K, L3 32768K". `cpus`: of all ranks.
+// Example: "AMD EPYC, 2 CPUs, L1 32K, L2 1024K, L3 32768K".
 [[nodiscard]] std::string machine_words(int cpus, const std::string& sysfs = "/sys",
                                         const std::string& cpuinfo = "/proc/cpuinfo");
 
-// Kernel lists such as "0-3,8".
 [[nodiscard]] std::vector<int> parse_cpu_list(const std::string& text);
 [[nodiscard]] std::string format_cpu_list(std::vector<int> cpus);
 

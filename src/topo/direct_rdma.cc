@@ -12,7 +12,7 @@
 namespace tern::topo {
 namespace {
 
-/// First kernel with registration of dma-bufs.
+/// Linux 5.12 registers dma-bufs.
 constexpr int kDmaBufMajor = 5, kDmaBufMinor = 12;
 
 std::string first_line(const std::string& path) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DirectRdma: whether RDMA adapters can access device memory (GPUDirect RDMA), by dma-buf or a peer
-// memory module.
-// `root` precedes /sys and /proc. Threads: any. See: tests/unit/topo/machines_test.cc,
-// tern_info(1).
+// memory module. `root` precedes /sys and /proc.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +14,7 @@ struct DirectRdma {
   std::string why;  // with the cure, for kNone
 };
 
-/// `exports_dma_buf`: the GPU's CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED.
+/// `exports_dma_buf` is the GPU's CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED.
 [[nodiscard]] DirectRdma direct_rdma(bool exports_dma_buf, const std::string& root = "");
 
 }  // namespace tern::topo

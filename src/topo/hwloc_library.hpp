@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // HwlocLibrary: libhwloc, opened at first use, because loading takes milliseconds, and never
 // closed.
-// Threads: any.
 #pragma once
 
 #include <hwloc.h>
@@ -23,12 +22,12 @@ struct HwlocLibrary {
 #undef TERN_HWLOC_POINTER
 };
 
-// Throws Error(MPI_ERR_OTHER) with the name of the Debian package.
+// hwloc_library() and load_topology() throw Error(MPI_ERR_OTHER) with the name of the Debian
+// package.
 const HwlocLibrary& hwloc_library();
 
 using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
 
-// The machine, or the environment's substitute. Throws Error(MPI_ERR_OTHER).
 Topology load_topology(unsigned long flags);
 
 }  // namespace tern::topo

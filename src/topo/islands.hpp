@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Islands: groups of ranks or devices that all reach each other. Equal matrices give equal islands.
-// Threads: any. See: coll/flat/on_device.hpp, tern_info.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +7,12 @@
 
 namespace tern::topo {
 
-/// Between `count` ranks or devices.
 class Reach {
  public:
   explicit Reach(int count)
       : count_(count), reaches_(static_cast<size_t>(count) * static_cast<size_t>(count), false) {}
   [[nodiscard]] int count() const noexcept { return count_; }
   void set(int from, int to, bool reaches) { reaches_[at(from, to)] = reaches; }
-  /// Mutual access; true for a rank and itself.
   [[nodiscard]] bool both_ways(int one, int other) const {
     return one == other || (reaches_[at(one, other)] && reaches_[at(other, one)]);
   }
@@ -28,7 +25,8 @@ class Reach {
   std::vector<bool> reaches_;
 };
 
-/// The lowest number of each island. A member joins the first island with mutual access to all.
+/// An island has the number of its lowest member. A member joins the first island with mutual
+/// access to all.
 [[nodiscard]] std::vector<int> islands_of(const Reach& reach);
 
 }  // namespace tern::topo

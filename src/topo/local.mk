@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The machine: src/topo/README.md.
+# Topology of the machine: src/topo/README.md.
 topo_sources += \
   src/topo/core_hold.cc src/topo/core_hold.hpp \
   src/topo/cpus.cc src/topo/cpus.hpp \

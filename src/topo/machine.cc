@@ -23,7 +23,6 @@ std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t typ
   return found;
 }
 
-// Index of the parent; 0 without parents.
 int holder(const std::vector<hwloc_obj_t>& parents, int cpu) {
   for (std::size_t i = 0; i < parents.size(); ++i)
     if (hwloc().bitmap_isset(parents[i]->cpuset, static_cast<unsigned>(cpu)) != 0)

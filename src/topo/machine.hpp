@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine: the allowed cores with shared caches and packages, from hwloc.
-// Cost: 5 to 20 ms. Threads: any. See: tests/unit/topo/machine_test.cc.
+// Machine: the allowed cores with shared caches and packages, from hwloc. Cost: 5 to 20 ms.
 #pragma once
 
 #include <vector>
@@ -11,13 +10,12 @@ namespace tern::topo {
 
 struct Machine {
   std::vector<Core> cores;
-  bool this_machine = true;  // false: from HWLOC_SYNTHETIC or HWLOC_XMLFILE
+  bool this_machine = true;
 };
 
-// Whether HWLOC_SYNTHETIC, HWLOC_XMLFILE or HWLOC_FSROOT is set.
+// A made-up machine comes from HWLOC_SYNTHETIC, HWLOC_XMLFILE or HWLOC_FSROOT.
 [[nodiscard]] bool machine_is_made_up() noexcept;
 
-// Throws tern::Error.
 [[nodiscard]] Machine machine_by_hwloc();
 
 }  // namespace tern::topo

@@ -109,7 +109,7 @@ NvLinks Nvml::links_of(const PciAddress& gpu) const {
     NvmlEnableState state = kNvmlDisabled;
     const NvmlReturn result = table_.nvmlDeviceGetNvLinkState(device, link, &state);
     if (result == kNvmlSuccess && state == kNvmlEnabled) add_link(device, link, &links);
-    // Without NVLink: kNvmlNotSupported; beyond the last link: kNvmlInvalidArgument.
+    // Without NVLink, NVML returns kNvmlNotSupported; beyond the last link, kNvmlInvalidArgument.
     if (result == kNvmlSuccess || result == kNvmlNotSupported || result == kNvmlInvalidArgument)
       continue;
     links.why_not = words_of("nvmlDeviceGetNvLinkState", result);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVML: the NVLinks of GPUs, even of GPUs hidden by CUDA_VISIBLE_DEVICES.
 // Why: LL128 requires NVLink (coll/gpu/lines.hpp), but cuDeviceGetP2PAttribute covers visible
-// devices only.
-// How: the first query opens the driver's libnvidia-ml.so.1. A missing library or function yields a
-// reason.
-// Lifetime: nvml() is the process's. Threads: any; queries are serialized. Cost: tens of
-// milliseconds for the first query.
-// See: topo/nvml_api.hpp, tests/unit/topo/nvml_test.cc, tests/softcuda/nvml.cc.
+// devices only. A missing libnvidia-ml.so.1 or function yields a reason.
+// Threads: any; queries are serialized. Cost: tens of milliseconds for the first query, which opens
+// the library.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +33,8 @@ struct Joint {
   }
 };
 
-/// Judges by links only. `others_to_switches`: the other GPU's links to switches; negative:
-/// unknown.
+/// The links alone decide. `others_to_switches` counts the other GPU's links to switches; negative
+/// means unknown.
 [[nodiscard]] Joint joint_of(const NvLinks& links, const PciAddress& other, int others_to_switches);
 
 class Nvml {
@@ -47,10 +44,9 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
   ~Nvml();
 
-  /// Empty if usable.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
   [[nodiscard]] NvLinks links_of(const PciAddress& gpu) const;
-  /// NVML's verdict about the pair if both are visible, else by links.
+  /// NVML decides about a visible pair, the links about other pairs.
   [[nodiscard]] Joint joint(const PciAddress& one, const PciAddress& other, const NvLinks& links,
                             int others_to_switches) const;
 
@@ -72,7 +68,6 @@ class Nvml {
   mutable std::mutex mutex_;
 };
 
-/// The first call opens the library.
 [[nodiscard]] const Nvml& nvml();
 
 }  // namespace tern::topo

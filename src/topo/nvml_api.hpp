@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The used part of NVML: values, a structure, functions.
-// Why: builds need no toolkit; the rows also fill the software NVML of the tests. See:
-// tests/unit/topo/nvml_test.cc (compares with nvml.h if present).
+// The used part of NVML: values, a structure, functions. Builds need no toolkit; the rows also fill
+// the software NVML of the tests.
 #pragma once
 
 namespace tern::topo {
@@ -19,7 +18,7 @@ enum NvmlReturn : int {
 enum NvmlEnableState : int { kNvmlDisabled = 0, kNvmlEnabled = 1 };
 enum NvmlRemoteType : int {
   kNvmlRemoteGpu = 0,
-  kNvmlRemoteCpu = 1,  // IBM
+  kNvmlRemoteCpu = 1,
   kNvmlRemoteSwitch = 2,
   kNvmlRemoteUnknown = 0xff,
 };
@@ -33,13 +32,13 @@ struct NvmlPciInfo {
   char bus_id[32];
 };
 
-/// The maximum of all devices. Devices with fewer links return kNvmlInvalidArgument.
+/// kNvmlMostLinks is the maximum of all devices. Devices with fewer links return
+/// kNvmlInvalidArgument.
 inline constexpr unsigned kNvmlMostLinks = 36;
 
 }  // namespace tern::topo
 
 // clang-format off
-// Required functions.
 #define TERN_NVML_REQUIRED(ROW)                                                                    \
   ROW(nvmlInit_v2)                                                                                 \
   ROW(nvmlShutdown)                                                                                \

@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The last component of a link's target.
 std::string target_name(const fs::path& link) {
   std::error_code none;
   const fs::path target = fs::read_symlink(link, none);
@@ -31,7 +30,7 @@ bool comes_before(const RdmaAdapter& one, const RdmaAdapter& other) {
   return one.name < other.name;
 }
 
-/// Host bridge ("pci0000:16"), ports, device.
+/// The path is host bridge ("pci0000:16"), ports, device.
 std::vector<std::string> path_of(const PciAddress& address, const std::string& root) {
   std::error_code none;
   const fs::path place =
@@ -45,7 +44,6 @@ std::vector<std::string> path_of(const PciAddress& address, const std::string& r
   return parts;
 }
 
-/// -1: unknown.
 int numa_of(const PciAddress& address, const std::string& root) {
   std::ifstream file(root + "/sys/bus/pci/devices/" + to_text(address) + "/numa_node");
   int node = -1;
@@ -94,7 +92,6 @@ PciDistance pci_distance(const PciAddress& one, const PciAddress& other, const s
   size_t common = 0;
   while (common < std::min(here.size(), there.size()) && here[common] == there[common]) ++common;
   if (common > 1) {
-    // One switch adds a port and the device on each side.
     const size_t longest = std::max(here.size(), there.size()) - common;
     return longest <= 2 ? PciDistance::kOneSwitch : PciDistance::kSwitches;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PCI addresses, RDMA adapters, and the distance between adapter and GPU, from sysfs.
-// `root` precedes /sys. Threads: any. See: tests/unit/topo/machines_test.cc (six machines).
+// PCI addresses, RDMA adapters, and the distance between adapter and GPU, from sysfs. `root`
+// precedes /sys.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,6 @@ struct PciAddress {
 };
 /// "0000:3B:00.0", with a domain of any length.
 [[nodiscard]] std::optional<PciAddress> parse_pci_address(const std::string& text);
-/// "0000:3b:00.0"
 [[nodiscard]] std::string to_text(const PciAddress& address);
 
 struct RdmaAdapter {
@@ -27,14 +26,14 @@ struct RdmaAdapter {
   std::string driver;  // "mlx5_core"; empty: unknown
   PciAddress address;
 };
-/// By name, mlx5_2 before mlx5_10.
+/// The adapters are sorted by name, mlx5_2 before mlx5_10.
 [[nodiscard]] std::vector<RdmaAdapter> rdma_adapters(const std::string& root = "");
 
-/// The most distant part of the path, as in `nvidia-smi topo`.
+/// The distance is the most distant part of the path, as in `nvidia-smi topo`.
 enum class PciDistance : uint8_t {
   kOneSwitch,   // PIX: at most one PCIe switch
   kSwitches,    // PXB: several switches, no host bridge
-  kHostBridge,  // PHB: a host bridge
+  kHostBridge,  // PHB
   kNode,        // NODE: host bridges of one NUMA node
   kSystem,      // SYS: several NUMA nodes, or unknown
 };

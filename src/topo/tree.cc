@@ -22,7 +22,7 @@ class Reader {
       allowed_.insert(allowed_.end(), core.cpus.begin(), core.cpus.end());
   }
 
-  // Appends `object`, or the inner parts if the kind is not drawn.
+  // read() appends `object`, or the inner parts if the kind is not drawn.
   void read(hwloc_obj_t object, std::vector<MachinePart>* parts) const {
     MachinePart part;
     if (!kind_of(object, &part)) return read_inside(object, parts);
@@ -47,12 +47,12 @@ class Reader {
     wrap(object, std::move(inside), parts);
   }
 
-  // Puts `inside` into the first NUMA node of `object`; further nodes are siblings.
+  // `inside` goes into the first NUMA node of `object`; further nodes are siblings.
   static void wrap(hwloc_obj_t object, std::vector<MachinePart> inside,
                    std::vector<MachinePart>* parts) {
     hwloc_obj_t memory = object->memory_first_child;
     while (memory != nullptr && memory->type != HWLOC_OBJ_NUMANODE)
-      memory = memory->memory_first_child;  // a memory-side cache
+      memory = memory->memory_first_child;
     if (memory == nullptr) {
       std::move(inside.begin(), inside.end(), std::back_inserter(*parts));
       return;

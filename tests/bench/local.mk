@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Benchmarks are compiled by the mpicc of each library that `compare` measures; here they only travel in the tarball.
+# Benchmarks: files of the tarball. `compare` compiles benchmarks with the mpicc of each measured library.
 EXTRA_DIST += \
 	tests/bench/README.md \
 	tests/bench/bandwidth.c \

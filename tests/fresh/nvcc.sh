@@ -34,7 +34,7 @@ says() {
   printf '%s\n' "$output"
   for pattern in "${patterns[@]}"; do grep -q -E -e "$pattern" <<<"$output" || return 1; done
 }
-found_and_old() { too_old && says '^NVCC = *$' 'WARNING: .*Value c\+\+20' 'no kernels \(.* compiles none' -- configures; }
+found_and_old() { too_old && says '^NVCC = *$' 'WARNING: .*Value c\+\+20' 'no kernels \(.* cannot compile a kernel' -- configures; }
 asked_for_and_old() {
   local output
   too_old && ! output=$(configures --with-cuda="$work/cuda") && printf '%s\n' "$output" &&
@@ -52,7 +52,7 @@ with_an_older_one() {
 older_one_is_away() {
   local output
   nvcc_that : && ! output=$(configures --with-cuda-legacy="$work/nowhere/nvcc") && printf '%s\n' "$output" &&
-    grep -q -e '--with-cuda-legacy=.*nowhere/nvcc is no program' <<<"$output"
+    grep -q -e '--with-cuda-legacy=.*nowhere/nvcc is not an executable file' <<<"$output"
 }
 
 check_nvcc() {

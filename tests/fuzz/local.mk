@@ -2,7 +2,7 @@
 # Fuzz targets: tests/fuzz/NAME from tests/fuzz/NAME.cc, only in a tree configured with clang and
 # --enable-sanitizers=fuzzer-no-link,address,undefined.
 fuzz_targets = $(patsubst $(srcdir)/%.cc,%,$(wildcard $(srcdir)/tests/fuzz/*.cc))
-# Rooms below the bodies of MPI functions. mpirun's objects include sources of these rooms, without main().
+# Sources of rooms below src/api. mpirun's objects, without main(), bring further sources of these rooms.
 fuzz_rooms = src/base src/topo src/boot src/cuda src/core btl pml coll gen/coll
 fuzz_objects = $(filter $(fuzz_rooms:%=%/%.lo) $(patsubst %,gen/unity/%.%.lo,$(notdir $(fuzz_rooms))),$(libtern_la_OBJECTS))
 $(fuzz_targets): fuzz_linked = $(fuzz_objects)

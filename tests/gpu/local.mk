@@ -17,7 +17,7 @@ tests_gpu_driver_driver_test_SOURCES = tests/gpu/driver/driver_test.cc tests/gpu
   tests/gpu/driver/residency.cc tests/gpu/driver/sharing.cc tests/gpu/driver/soft.cc tests/gpu/driver/streams.cc
 tests_gpu_driver_driver_test_CPPFLAGS = -I$(top_srcdir)/src -I$(top_srcdir) $(GTEST_CFLAGS)
 tests_gpu_driver_driver_test_LDADD = $(GTEST_LIBS) -ldl
-# The waiting kernels, with all ranks in one process.
+# A program for the waiting kernels, with all ranks in one process.
 check_PROGRAMS += tests/gpu/kernels/kernels_test
 tests_gpu_kernels_kernels_test_SOURCES = tests/gpu/kernels/kernels_test.cc tests/gpu/kernels/batch.cc \
   tests/gpu/kernels/call.cc tests/gpu/kernels/call_put.cc tests/gpu/kernels/late.cc tests/gpu/kernels/ranks.cc tests/gpu/kernels/round.cc \
@@ -25,7 +25,7 @@ tests_gpu_kernels_kernels_test_SOURCES = tests/gpu/kernels/kernels_test.cc tests
 tests_gpu_kernels_kernels_test_LDADD = libtern.la
 # For the bundle.
 tests_gpu_kernels_kernels_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc
-# The waiting kernels with planted faults.
+# A library of the waiting kernels with planted faults.
 check_LTLIBRARIES += libtern_planted.la
 libtern_planted_la_SOURCES = tests/gpu/kernels/plants.cc
 libtern_planted_la_CXXFLAGS = $(AM_CXXFLAGS) -fno-strict-aliasing

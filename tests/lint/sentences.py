@@ -33,7 +33,7 @@ def sentences_of(room):
         if os.path.dirname(name) != room:
             continue
         for number, run in comments(name):
-            for sentence in re.split(r"(?<=[.;])\s+", run.strip()):
+            for sentence in re.split(r"(?<=[^.]\.)\s+", run.strip()):
                 if len(WORD.findall(sentence)) >= LEAST:
                     yield f"{name}:{number}: {sentence}"
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-# Multi-process tests: tests/mpi/run finds *.c, *.cc and *.sh by itself; nothing need be listed here.
+# Tests of several processes: tests/mpi/run finds all *.c, *.cc and *.sh without a list.

@@ -97,5 +97,5 @@ check "a bad line ends MPI_Init with its number" sh -c "
 check "a missing table ends MPI_Init" sh -c "
   ! '$MPIRUN' -n 2 -x TERN_COLL_TABLE=/nowhere/table ./reduce 2>err && grep 'TERN_COLL_TABLE is /nowhere/table, but the file cannot be read' err"
 check "ranks with different parameters get an error" sh -c "
-  ! '$MPIRUN' -n 1 -x TERN_COLL=allreduce=ring ./reduce : -n 1 ./reduce 2>err && grep 'different parameters' err"
+  ! '$MPIRUN' -n 1 -x TERN_COLL=allreduce=ring ./reduce : -n 1 ./reduce 2>err && grep 'differ in parameters' err"
 totals

@@ -75,8 +75,8 @@ void PeerWatch::open() {
   if (bind(socket_, reinterpret_cast<const sockaddr*>(&address), length) != 0) {
     std::fprintf(stderr, "tern: no socket for farewells of peers: %s\n", std::strerror(errno));
   }
-  const timeval patience{0, 200'000};  // an exiting peer does not read
-  setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  const timeval timeout{0, 200'000};  // an exiting peer does not read
+  setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 }
 
 void PeerWatch::begin(const std::shared_ptr<HangReport>& world, std::uint64_t own_word,

@@ -19,7 +19,7 @@ int Network::add(double capacity) {
   return static_cast<int>(resources_.size()) - 1;
 }
 
-size_t Network::start(double bytes, std::vector<Use> uses) {
+size_t Network::start(double bytes, std::vector<LinkUse> uses) {
   flows_.push_back({next_, bytes, 0, std::move(uses)});
   changed_ = true;
   return next_++;
@@ -33,19 +33,19 @@ void Network::find_rates() {
   }
   std::vector<Flow*> growing;
   for (Flow& flow : flows_) {
-    for (const Use& use : flow.uses)
+    for (const LinkUse& use : flow.uses)
       resources_[static_cast<size_t>(use.resource)].load += use.weight;
     growing.push_back(&flow);
   }
   while (!growing.empty()) {
     double rate = std::numeric_limits<double>::infinity();
     for (const Flow* flow : growing)
-      for (const Use& use : flow->uses) {
+      for (const LinkUse& use : flow->uses) {
         const Resource& one = resources_[static_cast<size_t>(use.resource)];
         rate = std::min(rate, one.left / one.load);
       }
     const auto full = [&](const Flow* flow) {
-      return std::any_of(flow->uses.begin(), flow->uses.end(), [&](const Use& use) {
+      return std::any_of(flow->uses.begin(), flow->uses.end(), [&](const LinkUse& use) {
         const Resource& one = resources_[static_cast<size_t>(use.resource)];
         return one.left / one.load <= rate * (1 + 1e-12);
       });
@@ -55,7 +55,7 @@ void Network::find_rates() {
     growing.erase(growing.begin(), rest);
     for (Flow* flow : settled) {
       flow->rate = rate;
-      for (const Use& use : flow->uses) {
+      for (const LinkUse& use : flow->uses) {
         Resource& one = resources_[static_cast<size_t>(use.resource)];
         one.left -= rate * use.weight;
         one.load -= use.weight;
@@ -77,7 +77,7 @@ std::vector<size_t> Network::advance(double time) {
   for (Flow& flow : flows_) {
     const double moved = std::min(flow.bytes, flow.rate * time);
     flow.bytes -= moved;
-    for (const Use& use : flow.uses)
+    for (const LinkUse& use : flow.uses)
       resources_[static_cast<size_t>(use.resource)].carried += moved * use.weight;
     if (flow.bytes <= kNothing) ended.push_back(flow.number);
   }

@@ -11,7 +11,7 @@ namespace tern::coll {
 
 class Network {
  public:
-  struct Use {
+  struct LinkUse {
     int resource;
     double weight;  // bytes on the resource per byte
   };
@@ -19,7 +19,7 @@ class Network {
   /// Bytes per us. Returns a number.
   int add(double capacity);
   /// `uses` is not empty. Returns a number, never reused.
-  size_t start(double bytes, std::vector<Use> uses);
+  size_t start(double bytes, std::vector<LinkUse> uses);
   [[nodiscard]] bool idle() const noexcept { return flows_.empty(); }
   /// us until the first flow ends; not while idle().
   [[nodiscard]] double until_next();
@@ -37,7 +37,7 @@ class Network {
   struct Flow {
     size_t number;
     double bytes, rate;
-    std::vector<Use> uses;
+    std::vector<LinkUse> uses;
   };
   void find_rates();
 

@@ -66,7 +66,7 @@ struct Event {
 
 struct FlowWaiting {
   double bytes;
-  std::vector<Network::Use> uses;
+  std::vector<Network::LinkUse> uses;
   std::vector<At> ends;  // completed by the flow
   int32_t from = kSelf, to = kSelf;
 };

@@ -25,7 +25,7 @@ struct Moment {
   int32_t step = 0;  // counts steps of all executions
 };
 
-struct Word {
+struct SemaphoreState {
   bool set = false;
   bool used = false;  // signalled at least once
   Moment signalled, consumed;
@@ -46,7 +46,7 @@ struct QueueState {
   bool posted = false;  // waits for the other end
   std::vector<Symbol> memory[kSpaces];
   std::vector<SymbolSlot> slots;
-  std::vector<Word> words;
+  std::vector<SemaphoreState> words;
   Clock clock;
 };
 
@@ -218,7 +218,7 @@ class LoweredRun {
     for (size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], more[i]);
   }
 
-  Word* word_of(QueueState& state, int32_t owner, int32_t number) {
+  SemaphoreState* word_of(QueueState& state, int32_t owner, int32_t number) {
     auto& words = at(owner).words;
     if (number >= 0 && number < static_cast<int32_t>(words.size()))
       return &words[static_cast<size_t>(number)];
@@ -227,7 +227,7 @@ class LoweredRun {
   }
 
   bool wait(QueueState& state, const Step& what) {
-    Word* const word = word_of(state, state.schedule->rank, what.slot);
+    SemaphoreState* const word = word_of(state, state.schedule->rank, what.slot);
     if (word == nullptr || !word->set) return false;
     if (word->used) {
       if (word->signalled.rank != what.peer)
@@ -241,7 +241,7 @@ class LoweredRun {
   }
 
   void signal(QueueState& state, const Step& what) {
-    Word* const word = word_of(state, what.peer, what.slot);
+    SemaphoreState* const word = word_of(state, what.peer, what.slot);
     if (word == nullptr) return;
     ++proof_.messages;
     if (word->set || !surely_before(word->consumed, state))

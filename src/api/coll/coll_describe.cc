@@ -4,8 +4,8 @@
 #include "api/coll/coll.hpp"
 #include "api/comm/intercomm.hpp"
 #include "api/errors.hpp"
-#include "api/excuse.hpp"
 #include "api/process.hpp"
+#include "api/refused_call.hpp"
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::api {
@@ -65,7 +65,8 @@ template <class Start>
 int started(const Described& what, Form form, Start&& start) noexcept {
   core::Communicator& comm = *what.operation.communicator;
   if (TERN_UNLIKELY(what.code != MPI_SUCCESS)) {
-    excuse(comm, form.part(), what.code, what.aliased_call(form.kind == Form::Kind::kBlocking));
+    notify_refusal(comm, form.part(), what.code,
+                   what.aliased_call(form.kind == Form::Kind::kBlocking));
     return what.code;
   }
   if (!comm.inter()) return start(*comm.channel().coll, what.operation);
@@ -76,7 +77,7 @@ int started(const Described& what, Form form, Start&& start) noexcept {
     return wrong;
   });
   if (code == MPI_SUCCESS) return start(*comm.channel().coll, operation);
-  excuse(comm, form.part(), code);
+  notify_refusal(comm, form.part(), code);
   return code;
 }
 
@@ -84,8 +85,8 @@ int started(const Described& what, Form form, Start&& start) noexcept {
 
 namespace {
 
-void excuse_here(core::Communicator& comm, CallContext part, int code,
-                 std::optional<coll::CallKind> aliased) {
+void notify_refusal_here(core::Communicator& comm, CallContext part, int code,
+                         std::optional<coll::CallKind> aliased) {
   switch (part) {
     case CallContext::kCollective:
     case CallContext::kPersistent:
@@ -109,13 +110,13 @@ void excuse_here(core::Communicator& comm, CallContext part, int code,
 
 }  // namespace
 
-void excuse(core::Communicator& comm, CallContext part, int code,
-            std::optional<coll::CallKind> aliased) noexcept {
+void notify_refusal(core::Communicator& comm, CallContext part, int code,
+                    std::optional<coll::CallKind> aliased) noexcept {
   if (ends_the_job(&comm)) return;
   const LastError last = take_last_error();
   (void)guarded([&] {
     (void)fail_on(last.object, code, "%s", last.text.c_str());
-    excuse_here(comm, part, code, aliased);
+    notify_refusal_here(comm, part, code, aliased);
   });
   (void)fail_on(last.object, code, "%s", last.text.c_str());
 }

@@ -5,8 +5,8 @@
 
 #include "api/bodies.hpp"
 #include "api/coll/coll.hpp"
-#include "api/excuse.hpp"
 #include "api/process.hpp"
+#include "api/refused_call.hpp"
 
 namespace tern::api {
 namespace {

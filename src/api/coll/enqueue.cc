@@ -6,7 +6,7 @@
 #include "api/bodies.hpp"
 #include "api/coll/coll.hpp"
 #include "api/comm/streams.hpp"
-#include "api/excuse.hpp"
+#include "api/refused_call.hpp"
 #include "core/current_call.hpp"
 #include "stream/collective.hpp"
 #include "stream/message.hpp"
@@ -40,8 +40,8 @@ int enqueue(const Described& what) noexcept {
   if (const int code = find_stream(*what.operation.communicator, &state); code != MPI_SUCCESS)
     return code;
   if (what.code != MPI_SUCCESS) {
-    excuse(*what.operation.communicator, CallContext::kEnqueued, what.code,
-           what.aliased_call(false));
+    notify_refusal(*what.operation.communicator, CallContext::kEnqueued, what.code,
+                   what.aliased_call(false));
     return what.code;
   }
   return stream::enqueue(*state, what.operation, core::current_call.call);

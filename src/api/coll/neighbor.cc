@@ -4,8 +4,8 @@
 
 #include "api/bodies.hpp"
 #include "api/coll/coll.hpp"
-#include "api/excuse.hpp"
 #include "api/process.hpp"
+#include "api/refused_call.hpp"
 #include "core/topology.hpp"
 
 namespace tern::api {

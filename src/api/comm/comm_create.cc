@@ -10,8 +10,8 @@
 #include "api/comm/comm_exchange.hpp"
 #include "api/comm/intercomm.hpp"
 #include "api/comm/streams.hpp"
-#include "api/excuse.hpp"
 #include "api/process.hpp"
+#include "api/refused_call.hpp"
 #include "core/attribute.hpp"
 #include "core/request.hpp"
 

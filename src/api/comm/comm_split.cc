@@ -12,9 +12,9 @@
 #include "api/comm/comm.hpp"
 #include "api/comm/comm_exchange.hpp"
 #include "api/comm/intercomm.hpp"
-#include "api/excuse.hpp"
 #include "api/job/hardware.hpp"
 #include "api/process.hpp"
+#include "api/refused_call.hpp"
 #include "boot/boot.hpp"
 #include "core/slabs.hpp"
 

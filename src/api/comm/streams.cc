@@ -13,9 +13,9 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm/comm.hpp"
-#include "api/excuse.hpp"
 #include "api/job/membership.hpp"
 #include "api/process.hpp"
+#include "api/refused_call.hpp"
 #include "base/log.hpp"
 #include "coll/coll.hpp"
 #include "core/error_handler.hpp"
@@ -212,7 +212,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       (void)boards.make(with->device(), chunk, &spare);  // on failure: a duplicate makes its own
     });
     if (code != MPI_SUCCESS) {
-      excuse(comm, CallContext::kCollective, code);
+      notify_refusal(comm, CallContext::kCollective, code);
       return code;
     }
     code = agree_on_least(comm, static_cast<int64_t>(chunk), &chunk);

@@ -9,8 +9,8 @@
 #include "api/bodies.hpp"
 #include "api/comm/comm.hpp"
 #include "api/comm/topology.hpp"
-#include "api/excuse.hpp"
 #include "api/form.hpp"
+#include "api/refused_call.hpp"
 #include "core/datatype.hpp"
 
 namespace tern::api {
@@ -187,7 +187,7 @@ int dist_graph_create(Communicator& comm_old, int n, const int* sources, const i
     if (code == MPI_SUCCESS)
       code = check_edges(comm_old, n, sources, degrees, destinations, weights, &total);
     if (code != MPI_SUCCESS) {
-      excuse(comm_old, CallContext::kCollective, code);
+      notify_refusal(comm_old, CallContext::kCollective, code);
       return code;
     }
     Post outgoing(comm_old), incoming(comm_old);
@@ -219,9 +219,10 @@ int dist_graph_create_adjacent(Communicator& comm_old, int indegree, const int* 
     if (code == MPI_SUCCESS) code = check_weights("sourceweights", sourceweights, indegree);
     if (code == MPI_SUCCESS) code = check_weights("destweights", destweights, outdegree);
     if (code != MPI_SUCCESS) {
-      excuse(comm_old,
-             gathers(comm_old, reorder != 0) ? CallContext::kCollective : CallContext::kDerivation,
-             code);
+      notify_refusal(
+          comm_old,
+          gathers(comm_old, reorder != 0) ? CallContext::kCollective : CallContext::kDerivation,
+          code);
       return code;
     }
     Edges edges;

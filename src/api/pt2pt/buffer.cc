@@ -97,12 +97,12 @@ std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noex
 
 /// Received messages free their space only in progress. The caller holds the channel's lock.
 void make_room(SendBuffer& buffer, size_t bytes, core::Progress& progress) noexcept {
-  constexpr std::chrono::milliseconds kPatience{20};  // for a busy receiver
+  constexpr std::chrono::milliseconds kTimeout{20};  // for a busy receiver
   const auto has_room = [&] {
     const BufferLock lock(instance().send_buffers.mutex);
     return buffer.has_room(bytes);
   };
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kTimeout;
   do {
     if (progress.poll_for_caller() + progress.poll_others() == 0) ::sched_yield();
   } while (!has_room() && std::chrono::steady_clock::now() < until);

@@ -11,7 +11,8 @@ namespace tern::core::loops {
 #if defined(__x86_64__)
 namespace {
 
-/// Takes products of complex numbers from AVX2: GCC fuses them even with contraction off.
+/// The table takes products of complex numbers from AVX2, because GCC fuses them even with
+/// contraction off.
 Table wide_table() noexcept {
   Table table = kAvx512;
   const auto prod = static_cast<int>(Row::kProd) * kColumns;

@@ -218,7 +218,7 @@ struct InterpretArguments {
   int64_t front;                 // blocks of local memory before the stages
   PairRegions pairs;
   int64_t abort_word;
-  uint64_t patience;  // ns; 0: no timeout
+  uint64_t timeout;  // ns; 0: no timeout
   uint32_t call;
   int32_t kernel;
   int32_t operation;
@@ -242,7 +242,7 @@ struct PushArguments {
   int64_t words, counters;  // of the wire: slots [set][rank][part]; pass counters [part]
   int64_t abort_word;
   int64_t room;  // vectors of 16 bytes per slot; LL128: a multiple of 30
-  uint64_t patience;
+  uint64_t timeout;
   uint64_t refresh;  // LL: period in passes, less 1; two passes per period use whole slots
   int32_t ranks, rank;
   int32_t parts;
@@ -275,7 +275,7 @@ struct MulticastArguments {
   int64_t words, numbers, stage;  // semaphores [part][rank]; pass numbers [part]
   int64_t room;                   // vectors per block in the stage
   int64_t abort_word;
-  uint64_t patience;
+  uint64_t timeout;
   int32_t ranks, rank, root;
   int32_t what;
   int32_t reduction;
@@ -301,7 +301,7 @@ struct ExchangeArguments {
   PairRegions pairs;
   int64_t abort_word;
   int64_t least;  // bytes per thread block before another joins
-  uint64_t patience;
+  uint64_t timeout;
   int32_t ranks, rank;
   int32_t sent, received;
   int32_t parts;    // thread blocks that share large chunks

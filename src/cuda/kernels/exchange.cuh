@@ -39,7 +39,7 @@ class Exchanger {
       : a_(arguments),
         copy_(shared.reduction),
         waiter_(arguments.bases, arguments.ranks, arguments.rank, arguments.abort_word,
-                DEV(arguments.reports) + blockIdx.x, arguments.call, arguments.patience,
+                DEV(arguments.reports) + blockIdx.x, arguments.call, arguments.timeout,
                 shared.wait) {}
 
   TERN_DEVICE void run() {

@@ -46,7 +46,7 @@ class Interpreter {
         program_(DEV(arguments.program)),
         waiter_(reinterpret_cast<const char* const*>(program_), arguments.ranks, arguments.rank,
                 arguments.abort_word, DEV(arguments.reports) + blockIdx.x, arguments.call,
-                arguments.patience, shared.wait) {}
+                arguments.timeout, shared.wait) {}
 
   TERN_DEVICE void run() {
     if (threadIdx.x == 0) waiter_.begin();

@@ -44,7 +44,7 @@ class Multicaster {
       : a_(arguments),
         shared_(shared),
         waiter_(arguments.bases, arguments.ranks, arguments.rank, arguments.abort_word,
-                DEV(arguments.reports) + blockIdx.x, arguments.call, arguments.patience,
+                DEV(arguments.reports) + blockIdx.x, arguments.call, arguments.timeout,
                 shared.wait),
         own_(DEV(arguments.own)) {}
 

@@ -54,7 +54,7 @@ class Pusher {
       : a_(arguments),
         shared_(shared),
         waiter_(arguments.bases, arguments.ranks, arguments.rank, arguments.abort_word,
-                DEV(arguments.reports) + blockIdx.x, arguments.call, arguments.patience,
+                DEV(arguments.reports) + blockIdx.x, arguments.call, arguments.timeout,
                 shared.wait) {
     const int64_t all = (a_.bytes + 15) / 16, vectors = all > 0 ? all : 1;
     const int64_t each = (vectors + gridDim.x - 1) / gridDim.x;

@@ -24,14 +24,14 @@ class Waiter {
  public:
   /// `bases`: all ranks' scratch; `report`: this block's.
   TERN_DEVICE Waiter(const char* const* bases, int32_t ranks, int32_t rank, int64_t abort_word,
-                     KernelReport* report, uint32_t call, uint64_t patience, WaitShared& shared)
+                     KernelReport* report, uint32_t call, uint64_t timeout, WaitShared& shared)
       : bases_(bases),
         ranks_(ranks),
         rank_(rank),
         abort_word_(abort_word),
         report_(report),
         call_(call),
-        patience_(patience),
+        timeout_(timeout),
         shared_(shared) {}
 
   /// One thread calls begin() before other threads wait.
@@ -63,7 +63,7 @@ class Waiter {
     }
     const uint64_t now = ptx::nanoseconds();
     if (*begun == 0) *begun = now;
-    if (patience_ != 0 && now - *begun > patience_) {
+    if (timeout_ != 0 && now - *begun > timeout_) {
       give_up(what());
       return false;
     }
@@ -122,7 +122,7 @@ class Waiter {
   const int64_t abort_word_;
   KernelReport* const report_;
   const uint32_t call_;
-  const uint64_t patience_;
+  const uint64_t timeout_;
   WaitShared& shared_;
 };
 

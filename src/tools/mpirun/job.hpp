@@ -44,8 +44,8 @@ class Job {
 
   void tell_waiting(const std::string& reason) { hang_.report(reason, {}); }
 
-  // Ends all ranks by `signal`, and by SIGKILL after `patience` seconds.
-  void end_ranks(int signal, double patience);
+  // Ends all ranks by `signal`, and by SIGKILL after `timeout` seconds.
+  void end_ranks(int signal, double timeout);
   // A second signal kills.
   void interrupt(int signal);
   void send_all(int signal) noexcept;

@@ -17,7 +17,7 @@
 namespace tern::mpirun {
 namespace {
 
-constexpr double kPatience = 0.5;      // seconds between SIGTERM and SIGKILL after a failure
+constexpr double kTimeout = 0.5;       // seconds between SIGTERM and SIGKILL after a failure
 constexpr double kUserPatience = 2.0;  // the same after the user's Ctrl-C
 constexpr double kSilentGrace = 2.0;  // before ending the others after an exit without MPI_Finalize
 constexpr double kDrainPatience = 0.2;  // for outputs held open by processes that left the job
@@ -157,7 +157,7 @@ void Job::fail(int exit_code, const std::string& text) {
   outputs.say(text);
   if (being_debugged()) tell_debugger_aborting(text);
   if (!exit_code_) exit_code_ = exit_code;
-  end_ranks(SIGTERM, kPatience);
+  end_ranks(SIGTERM, kTimeout);
 }
 
 void Job::on_timeout() {
@@ -177,12 +177,12 @@ void Job::on_lost_output(int error) {
                std::strerror(error)));
 }
 
-void Job::end_ranks(int signal, double patience) {
+void Job::end_ranks(int signal, double timeout) {
   ending_ = true;
   send_all(signal);
   send_all(SIGCONT);
-  loop_.after(patience, [this] { send_all(SIGKILL); });
-  loop_.after(patience + kDeathPatience, [this] { leave_behind(); });
+  loop_.after(timeout, [this] { send_all(SIGKILL); });
+  loop_.after(timeout + kDeathPatience, [this] { leave_behind(); });
 }
 
 // Neither SIGKILL nor mpirun can end these ranks, but the user can.

@@ -9,9 +9,9 @@
 
 namespace tern::mpirun {
 
-StartWatch::StartWatch(Loop& loop, boot::SharedJob& shared, double patience,
+StartWatch::StartWatch(Loop& loop, boot::SharedJob& shared, double timeout,
                        std::function<void(const std::string& text)> say)
-    : loop_(loop), shared_(shared), patience_(patience), say_(std::move(say)) {}
+    : loop_(loop), shared_(shared), timeout_(timeout), say_(std::move(say)) {}
 
 void StartWatch::begin(int ranks) {
   ranks_ = ranks;
@@ -19,7 +19,7 @@ void StartWatch::begin(int ranks) {
 }
 
 void StartWatch::look_later() {
-  loop_.after(patience_ / kLooks, [this] { look(); });
+  loop_.after(timeout_ / kLooks, [this] { look(); });
 }
 
 void StartWatch::look() {
@@ -40,7 +40,7 @@ void StartWatch::look() {
   say_(
       strf("%d of %d ranks have called MPI_Init, and no other has for %.0f s; rank %d is missing "
            "(the load of this machine is %.0f)",
-           here, ranks_, patience_, missing, load));
+           here, ranks_, timeout_, missing, load));
 }
 
 }  // namespace tern::mpirun

@@ -14,8 +14,8 @@ namespace tern::mpirun {
 
 class StartWatch {
  public:
-  // `patience`: seconds without another rank.
-  StartWatch(Loop& loop, boot::SharedJob& shared, double patience,
+  // `timeout`: seconds without another rank.
+  StartWatch(Loop& loop, boot::SharedJob& shared, double timeout,
              std::function<void(const std::string& text)> say);
   void begin(int ranks);
 
@@ -27,7 +27,7 @@ class StartWatch {
 
   Loop& loop_;
   boot::SharedJob& shared_;
-  const double patience_;
+  const double timeout_;
   const std::function<void(const std::string& text)> say_;
   int ranks_ = 0;
   int here_ = 0;   // ranks that have called MPI_Init

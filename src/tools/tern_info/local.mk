@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tern_info, and the manual page made from the table of parameters.
+# tern_info, and the manual page generated from the table of parameters.
 noinst_LTLIBRARIES += libterninfo.la
 libterninfo_la_SOURCES = src/tools/tern_info/facts.cc
 tern_info_sources += \
@@ -21,7 +21,7 @@ tern_info_SOURCES = src/tools/tern_info/main.cc
 tern_info_LDADD = libterninfo.la libtern.la
 tern_info_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc
 
-# How this tree was configured, without the time.
+# The configuration of this build tree, without a time.
 BUILT_SOURCES += gen/build_facts.h
 CLEANFILES += gen/build_facts.h
 src/tools/tern_info/facts.lo: gen/build_facts.h

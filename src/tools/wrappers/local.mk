@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The compiler wrappers and the pkg-config file. One script under six names; the paths in it are relative.
+# The compiler wrappers (one script under six names, with relative paths) and the pkg-config file.
 WRAPPER_LINKS = mpicxx mpic++ mpicc_abi mpicxx_abi mpic++_abi
 PC_LINKS = mpi-c.pc mpi-cxx.pc
 

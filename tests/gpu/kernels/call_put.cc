@@ -84,28 +84,28 @@ void Call::put_operation(Rank& rank) {
   coll::GpuTeam& team = *rank.team;
   const coll::Operation& operation = sides_[static_cast<size_t>(number)].operation;
   cuda::Job job(*rank.device, rank.stream);
-  const uint64_t patience = team_.patience;
+  const uint64_t timeout = team_.timeout;
   std::string why;
   Failure failure;
   switch (shape_.column) {
     case Column::kLl:
     case Column::kLl128:
-      failure = coll::PushRun(team, *placed(number, &why), operation, job, patience,
+      failure = coll::PushRun(team, *placed(number, &why), operation, job, timeout,
                               shape_.column == Column::kLl ? Wire::kLl : Wire::kLl128)
                     .run();
       break;
     case Column::kSimple: {
       const coll::Placed& mine = *placed(number, &why);
       failure =
-          coll::KernelRun(team, mine, *team.programs.store(mine, &why), operation, job, patience)
+          coll::KernelRun(team, mine, *team.programs.store(mine, &why), operation, job, timeout)
               .run();
       break;
     }
     case Column::kExchange:
-      failure = coll::ExchangeRun(team, operation, job, patience, team.calls.next_exchange()).run();
+      failure = coll::ExchangeRun(team, operation, job, timeout, team.calls.next_exchange()).run();
       break;
     case Column::kMultimem:
-      failure = coll::MulticastRun(team, *placed(number, &why), operation, job, patience).run();
+      failure = coll::MulticastRun(team, *placed(number, &why), operation, job, timeout).run();
   }
   if (failure) must(failure.text);
 }

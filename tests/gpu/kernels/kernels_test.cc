@@ -80,7 +80,7 @@ struct Command : Options {
     else if (name == "--seconds")
       seconds = std::strtod(value, nullptr);
     else if (name == "--patience")
-      patience = std::strtod(value, nullptr);
+      timeout = std::strtod(value, nullptr);
     else if (name == "--devices")
       devices = static_cast<int>(number);
     else if (name == "--ranks")

@@ -70,7 +70,7 @@ class Ranks {
   [[nodiscard]] Rank& at(int rank) noexcept { return all_[static_cast<size_t>(rank)]; }
   [[nodiscard]] Machine& machine() noexcept { return machine_; }
   /// Timeout of kernels, as in KernelRun; with 0 only wait() ends the kernels.
-  uint64_t patience = 0;
+  uint64_t timeout = 0;
   /// no_multicast() is empty if multicast memory exists.
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
 

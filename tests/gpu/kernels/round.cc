@@ -237,7 +237,7 @@ std::string Rounds::run_in_a_row(Random* random, Ranks& ranks, Batch* batch) {
     for (size_t call = 0; call < batch->size(); ++call)
       for (const int rank : shuffled(random, ranks.count())) batch->call(call).put(rank);
   }
-  if (std::string why = ranks.wait(options_.patience); !why.empty()) return why;
+  if (std::string why = ranks.wait(options_.timeout); !why.empty()) return why;
   return batch->check();
 }
 
@@ -291,7 +291,7 @@ std::string Rounds::run_graph(Random* random, Ranks& ranks, Batch* batch, Batch*
       if (replay == 0)
         for (const int rank : shuffled(random, ranks.count())) other->put(rank);
     }
-    std::string why = ranks.wait(options_.patience);
+    std::string why = ranks.wait(options_.timeout);
     if (why.empty()) why = batch->check();
     if (why.empty()) why = other->check();
     if (!why.empty()) return strf("%s (after %d times of a graph)", why.c_str(), i);

@@ -19,12 +19,12 @@ struct Options {
   uint64_t seed = 1;
   int64_t rounds = 300, first = 0;
   double seconds = 0;  // 0: no limit
-  double patience = 10;
-  int devices = 0;  // 0: all
-  int ranks = 0;    // 0: any
-  size_t scratch = 0, bytes = 0;
-  int column = -1;   // -1: any
-  std::string line;  // empty: any
+  double timeout = 10;
+  int devices = 0;                // 0: all
+  int ranks = 0;                  // 0: any
+  size_t scratch = 0, bytes = 0;  // per rank; largest buffer; 0: by driver
+  int column = -1;                // -1: any
+  std::string line;               // empty: any
 };
 
 class Arena {

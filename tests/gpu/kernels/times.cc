@@ -32,8 +32,8 @@ class Event {
   Rank& rank_;
 };
 
-/// in microseconds
-double time_of(Ranks& ranks, Call& call, double patience) {
+/// Returns the median in microseconds.
+double time_of(Ranks& ranks, Call& call, double timeout) {
   Event begin(ranks.at(0)), end(ranks.at(0));
   std::vector<double> times;
   for (int i = 0; i < kTimes; ++i) {
@@ -43,7 +43,7 @@ double time_of(Ranks& ranks, Call& call, double patience) {
       for (int n = 0; n < kCalls; ++n) call.put_operation(ranks.at(rank));
       if (rank == 0) end.record();
     }
-    must(ranks.wait(patience));
+    must(ranks.wait(timeout));
     float milliseconds = 0;
     const cuda::Driver& driver = ranks.machine().driver();
     must("cuEventElapsedTime", driver.cuEventElapsedTime(&milliseconds, begin.handle, end.handle));
@@ -68,7 +68,7 @@ void print_cell(Rounds& rounds, Ranks& ranks, size_t line, int column, int64_t c
     return;
   }
   batch.bring(1);
-  std::printf(" %9.1f", time_of(ranks, batch.call(0), rounds.options().patience));
+  std::printf(" %9.1f", time_of(ranks, batch.call(0), rounds.options().timeout));
   std::fflush(stdout);
 }
 

@@ -104,10 +104,10 @@ void sender_away(const char* file) {
     area.put(bytes_of(bytes, static_cast<unsigned>(count)));
     MPI_Request request;
     OK(MPI_Isend(area.address(), count, columns, 1, 0, MPI_COMM_WORLD, &request));
-    constexpr int kPatience = 10000;
+    constexpr int kTimeout = 10000;
     int waited = 0;
-    while (access(file, F_OK) != 0 && ++waited < kPatience) usleep(1000);
-    CHECK(waited < kPatience);
+    while (access(file, F_OK) != 0 && ++waited < kTimeout) usleep(1000);
+    CHECK(waited < kTimeout);
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   } else {
     receive(shape, count, static_cast<size_t>(count) * 16, false);

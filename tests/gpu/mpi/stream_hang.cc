@@ -6,7 +6,7 @@
 // alone: yes
 // mpirun: --timeout 3
 // expect-exit: 124
-// expect-stderr: MPIX_Allreduce_enqueue, which the stream has come to
+// expect-stderr: MPIX_Allreduce_enqueue, reached by the stream
 #include <unistd.h>
 
 #include "stream.hpp"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The kernels for the host: objects for unit tests, and a library for the software driver. grid and fiber annotate
-# their stack switches for TSan. Kernels rely on type punning, which CUDA's compiler permits.
+# Kernels compiled for the host: objects for unit tests, and a library for the software driver. grid and fiber annotate
+# stack switches for TSan. Kernels rely on type punning, permitted by CUDA's compiler.
 check_LTLIBRARIES += libtern_grid.la libtern_kernels.la
 libtern_grid_la_SOURCES = tests/softcuda/shim/fiber.cc tests/softcuda/shim/grid.cc tests/softcuda/shim/weak.cc
 libtern_grid_la_CXXFLAGS = $(AM_CXXFLAGS) -fno-sanitize=thread

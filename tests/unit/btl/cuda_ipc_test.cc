@@ -93,7 +93,7 @@ class CudaIpcTest : public ::testing::Test {
   }
   MemoryHandle handle(uint32_t row, int first, int count, uint64_t id) {
     MemoryHandle made{};
-    made.form = MemoryHandle::Form::kListed;
+    made.form = MemoryHandle::HandleForm::kListed;
     made.pid = ::getpid();
     made.process = 5;
     made.domain = number_domain();
@@ -106,7 +106,7 @@ class CudaIpcTest : public ::testing::Test {
   }
   MemoryHandle legacy(uint64_t base, uint64_t bytes, uint64_t id) {
     MemoryHandle made{};
-    made.form = MemoryHandle::Form::kLegacy;
+    made.form = MemoryHandle::HandleForm::kLegacy;
     made.pid = 7;
     made.process = 7;
     made.domain = number_domain();
@@ -277,7 +277,7 @@ TEST_F(CudaIpcTest, AFabricHandleServesWithoutTheLedger) {
   MemoryHandle theirs = handle(piece(0, 100, Row::kFabric), 0, 1, 100);
   theirs.domain += 1;
   refuse(theirs);
-  theirs.form = MemoryHandle::Form::kFabric;
+  theirs.form = MemoryHandle::HandleForm::kFabric;
   const auto mapped = ipc_->map(theirs, device_);
   ASSERT_NE(mapped, nullptr) << ipc_->why_not();
   EXPECT_EQ(fake.imports, 1);

@@ -36,7 +36,7 @@ class LedgerTest : public ::testing::Test {
   }
   MemoryHandle handle(uint32_t first, uint64_t bytes) {
     MemoryHandle made{};
-    made.form = MemoryHandle::Form::kListed;
+    made.form = MemoryHandle::HandleForm::kListed;
     made.base = made.address = kLedgerBase;
     made.bytes = bytes;
     made.listed = {mine_.number(), mine_.descriptor(), first};

@@ -49,7 +49,7 @@ class OpenedTest : public ::testing::Test {
   void TearDown() override { EXPECT_EQ(counts.open, 0); }
   static MemoryHandle handle(uint64_t base, uint64_t id, uint64_t process = 5) {
     MemoryHandle made{};
-    made.form = MemoryHandle::Form::kLegacy;
+    made.form = MemoryHandle::HandleForm::kLegacy;
     made.process = process;
     made.base = made.address = base;
     made.bytes = 4096;

@@ -208,11 +208,11 @@ TEST_F(DatatypeTest, RegularTypesBecomeOneBlockOrOneStride) {
   const auto resized = build_.resized(*column, 0, 8 * 70);
   const auto columns = build_.contiguous(5, *resized);
   ASSERT_TRUE(columns->layout().node);
-  EXPECT_EQ(columns->layout().node->form, Layout::Form::kStrided);
+  EXPECT_EQ(columns->layout().node->form, Layout::LayoutForm::kStrided);
   EXPECT_EQ(columns->layout().node->count, 50);
   const MPI_Count places[] = {0, 3, 6, 9};
   const auto even = build_.indexed_block(4, 1, places, of(MPI_INT));
-  EXPECT_EQ(even->layout().node->form, Layout::Form::kStrided);
+  EXPECT_EQ(even->layout().node->form, Layout::LayoutForm::kStrided);
   EXPECT_EQ(columns->basic(), &of(MPI_DOUBLE));
 }
 

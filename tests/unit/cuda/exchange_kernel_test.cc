@@ -44,7 +44,7 @@ class Exchange {
   }
 
   std::vector<KernelReport> reports;
-  uint64_t patience = uint64_t{20} * 1000000000;
+  uint64_t timeout = uint64_t{20} * 1000000000;
   uint32_t number = 0;
   bool in_steps = false;
   const char* kernel = "tern_exchange";
@@ -109,7 +109,7 @@ class Exchange {
     a.pairs = {kInbox, kParts * kEach, kEach, kData, kCredit, kParts, kParts};
     a.abort_word = kAbort;
     a.least = kLeast;
-    a.patience = patience;
+    a.timeout = timeout;
     a.ranks = ranks_;
     a.rank = rank;
     a.parts = kParts;
@@ -188,7 +188,7 @@ TEST_P(ExchangeKernel, ALaunchForEachStep) {
 
 TEST_F(OneExchange, SizesThatDifferAreFoundByTheReceiver) {
   Exchange exchange(2);
-  exchange.patience = 200000000;
+  exchange.timeout = 200000000;
   const Sizes sent = {{{}, {100}}, {{}, {}}}, asked = {{{}, {90}}, {{}, {}}};
   exchange.run(sent, asked);
   EXPECT_EQ(exchange.reports[kParts].state, KernelReport::kLate);
@@ -198,7 +198,7 @@ TEST_F(OneExchange, SizesThatDifferAreFoundByTheReceiver) {
 
 TEST_F(OneExchange, WhatAnEarlierCallLeftIsNotTaken) {
   Exchange exchange(2);
-  exchange.patience = 200000000;
+  exchange.timeout = 200000000;
   const Sizes none = {{{}, {}}, {{}, {}}}, one = {{{}, {100}}, {{}, {}}};
   exchange.run(one, none);
   ++exchange.number;  // the same half of the double buffer
@@ -208,7 +208,7 @@ TEST_F(OneExchange, WhatAnEarlierCallLeftIsNotTaken) {
 
 TEST_F(OneExchange, ItGivesUpAndSaysForWhom) {
   Exchange exchange(3);
-  exchange.patience = 50000000;
+  exchange.timeout = 50000000;
   const Sizes sizes = {{{}, {}, {}}, {{100}, {}, {}}, {{100}, {}, {}}};
   exchange.one(2, sizes, sizes);
   exchange.one(0, sizes, sizes);
@@ -223,7 +223,7 @@ TEST_F(OneExchange, ChunksThatAreWrittenTooEarlyAreFound) {
   exchange.kernel = "test_exchange_at_once";
   int64_t wrong = 0;
   for (unsigned seed = 1; seed <= 20 && wrong == 0; ++seed) {
-    exchange.patience = 300000000;
+    exchange.timeout = 300000000;
     wrong += exchange.run(sizes_of(3, seed, 2));
   }
   EXPECT_GT(wrong, 0);

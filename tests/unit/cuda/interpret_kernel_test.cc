@@ -87,7 +87,7 @@ struct Rank {
     a.unit = a.length * a.element;
     a.pairs = {kInbox, kRegion, kRegion / kParts, kData, kCredit, kParts, kParts};
     a.abort_word = 4;
-    a.patience = uint64_t{20} * 1000000000;
+    a.timeout = uint64_t{20} * 1000000000;
     a.reduce_element = 1;
   }
 
@@ -135,7 +135,7 @@ TEST(InterpretKernel, ItGivesUpAndTellsTheOther) {
   Rank ranks[] = {{0, 17}, {1, 17}};
   char* const bases[2] = {ranks[0].scratch.data(), ranks[1].scratch.data()};
   for (Rank& rank : ranks) rank.prepare(bases);
-  ranks[0].arguments.patience = 50000000;
+  ranks[0].arguments.timeout = 50000000;
   ranks[0].launch();
   EXPECT_EQ(ranks[0].reports[0].state, KernelReport::kLate);
   EXPECT_EQ(ranks[0].reports[0].peer, 1);

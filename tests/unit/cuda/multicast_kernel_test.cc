@@ -91,7 +91,7 @@ class Ranks {
         scratch_(static_cast<size_t>(ranks)) {}
 
   [[nodiscard]] char* own(int rank) const { return memory_.own(rank); }
-  uint64_t patience = uint64_t{20} * 1000000000;
+  uint64_t timeout = uint64_t{20} * 1000000000;
   size_t skew = 0;
   std::vector<KernelReport> reports;
 
@@ -121,7 +121,7 @@ class Ranks {
     a.stage = kStage;
     a.room = room_of(call.bytes);
     a.abort_word = kAbort;
-    a.patience = patience;
+    a.timeout = timeout;
     a.ranks = ranks_;
     a.rank = rank;
     a.root = call.root;
@@ -326,7 +326,7 @@ TEST_F(OneMulticastKernel, MeetingsThatOrderNothingAreFound) {
 
 TEST_F(OneMulticastKernel, GivesUpAndTellsTheOther) {
   Ranks ranks(2);
-  ranks.patience = 50000000;
+  ranks.timeout = 50000000;
   std::vector<char> in(999, 1), out(999, -1);
   Ranks::Call call;
   call.in = in.data();

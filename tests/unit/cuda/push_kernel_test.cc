@@ -88,7 +88,7 @@ TEST_F(OnePushKernel, AFlagThatIsNotLookedAtIsFound) {
 
 TEST_F(OnePushKernel, ItGivesUpAndTellsTheOther) {
   Ranks ranks(2, wire());
-  ranks.patience = 50000000;
+  ranks.timeout = 50000000;
   Ints in(std::vector<int>(17, 1), 0), out(std::vector<int>(17, -1), 0);
   const Ranks::Call call{
       .what = PushArguments::kReduce, .in = in.at(), .out = out.at(), .ints = 17};

@@ -83,7 +83,7 @@ TEST_F(OnePushLines, LinesThatTearAreFound) {
 TEST_F(OnePushLines, WholeWarpsGiveUpAndTellTheOther) {
   const WeakMemory weak{WeakMemory::kLines};
   Ranks ranks(2, wire());
-  ranks.patience = 50000000;
+  ranks.timeout = 50000000;
   Ints in(std::vector<int>(999, 1), 0), out(std::vector<int>(999, -1), 0);
   Ranks::Call call{.what = PushArguments::kReduce, .in = in.at(), .out = out.at(), .ints = 999};
   call.blocks = kParts;

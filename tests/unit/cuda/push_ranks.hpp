@@ -71,7 +71,7 @@ class Ranks {
 
   size_t skew = 0;
   uint64_t refresh = (uint64_t{1} << 24) - 1;
-  uint64_t patience = uint64_t{20} * 1000000000;
+  uint64_t timeout = uint64_t{20} * 1000000000;
   std::vector<KernelReport> reports;
 
   struct Call {
@@ -113,7 +113,7 @@ class Ranks {
     a.counters = kCounters;
     a.abort_word = kAbort;
     a.room = wire_.room;
-    a.patience = patience;
+    a.timeout = timeout;
     a.refresh = refresh;
     a.ranks = ranks_;
     a.rank = rank;

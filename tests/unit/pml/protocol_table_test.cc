@@ -41,18 +41,18 @@ class InvertedSender final : public SenderHalf {
         source_{request.buffer},
         chunks_(request.transfer.bytes, FrameMover<InvertedSource>::most(*request.peer->endpoint)) {
   }
-  Step begin(const wire::Go&) noexcept override {
+  HalfStep begin(const wire::Go&) noexcept override {
     ++sent_inverted;
-    return Step::kAgain;
+    return HalfStep::kAgain;
   }
-  Step advance() noexcept override {
+  HalfStep advance() noexcept override {
     FrameMover<InvertedSource> mover(*request_.peer->endpoint, request_.transfer.partner, source_);
-    const Step step = move_next(chunks_, mover);
+    const HalfStep step = move_next(chunks_, mover);
     if (request_.transfer.bytes == kFailing && chunks_.at() != 0) {
       failure = {MPI_ERR_IO, "the mirror is broken"};
-      return Step::kFailed;
+      return HalfStep::kFailed;
     }
-    return chunks_.all_moved() ? Step::kDone : step;
+    return chunks_.all_moved() ? HalfStep::kDone : step;
   }
 
  private:
@@ -65,18 +65,18 @@ class InvertedReceiver final : public ReceiverHalf {
  public:
   InvertedReceiver(ProtocolContext& context, RecvRequest& request)
       : context_(context), request_(request) {}
-  Step begin() noexcept override {
+  HalfStep begin() noexcept override {
     send_go(context_, request_, kInvertedWay);
-    return Step::kWait;
+    return HalfStep::kWait;
   }
   bool takes_data() const noexcept override { return true; }
-  Step take(const std::byte* data, size_t bytes) noexcept override {
+  HalfStep take(const std::byte* data, size_t bytes) noexcept override {
     auto& transfer = request_.transfer;
     for (size_t i = 0; i < bytes; ++i) request_.buffer.first()[transfer.moved + i] = ~data[i];
     transfer.moved += bytes;
-    if (transfer.moved < transfer.bytes) return Step::kWait;
+    if (transfer.moved < transfer.bytes) return HalfStep::kWait;
     ++received_inverted;
-    return Step::kDone;
+    return HalfStep::kDone;
   }
 
  private:

@@ -13,19 +13,19 @@ using tern::boot::SharedJob;
 using tern::mpirun::Loop;
 using tern::mpirun::StartWatch;
 
-constexpr double kPatience = 0.06;
+constexpr double kTimeout = 0.06;
 
 class StartOfThree : public ::testing::Test {
  protected:
   StartOfThree()
-      : watch_(loop_, shared_, kPatience, [this](const std::string& text) { said_ += text; }) {}
+      : watch_(loop_, shared_, kTimeout, [this](const std::string& text) { said_ += text; }) {}
   void comes(int rank) {
     shared_.set_state(rank, RankState::kInitialised);
     (void)shared_.start_fence(rank);
   }
   std::string heard(double patiences = 6) {
     watch_.begin(3);
-    loop_.after(patiences * kPatience, [this] { loop_.stop(); });
+    loop_.after(patiences * kTimeout, [this] { loop_.stop(); });
     loop_.run();
     return said_;
   }
@@ -54,8 +54,8 @@ TEST_F(StartOfThree, OneIsMissing) {
 
 TEST_F(StartOfThree, OneComesNowAndThen) {
   comes(0);
-  loop_.after(0.6 * kPatience, [this] { comes(1); });
-  loop_.after(1.2 * kPatience, [this] { comes(2); });
+  loop_.after(0.6 * kTimeout, [this] { comes(1); });
+  loop_.after(1.2 * kTimeout, [this] { comes(2); });
   EXPECT_EQ(heard(), "");
 }
 

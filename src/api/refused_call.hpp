@@ -26,8 +26,8 @@ enum class CallContext : uint8_t {
 
 /// Sends the last fail() to the other ranks and keeps it. `aliased` names the collective if
 /// overlapping buffers are the only fault.
-void excuse(core::Communicator& communicator, CallContext part, int code,
-            std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
+void notify_refusal(core::Communicator& communicator, CallContext part, int code,
+                    std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
 
 /// attempt() for a collective; an exception means the call was not begun.
 template <class Work>
@@ -35,7 +35,7 @@ template <class Work>
                           Work&& work) noexcept {
   int code = 0;
   const int thrown = guarded([&] { code = work(); });
-  if (thrown != 0) excuse(communicator, part, thrown);
+  if (thrown != 0) notify_refusal(communicator, part, thrown);
   return thrown != 0 ? thrown : code;
 }
 
