@@ -125,7 +125,7 @@ int Op::apply(const void* in, void* inout, MPI_Count count, const Datatype& type
   }
   const uintptr_t target = reinterpret_cast<uintptr_t>(inout);
   PieceReducer reducer(run, reinterpret_cast<uintptr_t>(in) - target, *basic);
-  const Placed& layout = type.layout();
+  const PlacedLayout& layout = type.layout();
   Walk<PieceReducer>(reducer).strided(count, type.extent(), *layout.node,
                                       target + static_cast<uintptr_t>(layout.at), 0,
                                       count * layout.node->size);
