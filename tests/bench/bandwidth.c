@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bandwidth from rank 0 to rank 1: a window of messages, then an answer of zero bytes, by size.
-// All messages of a window use one buffer, as in the OSU benchmarks; with --rotate each message has
-// its own buffer, beyond L3.
+// Bandwidth from rank 0 to rank 1: a window of messages, then an answer of zero bytes. All messages
+// of a window use one buffer, as in the OSU benchmarks; with --rotate each message has its own
+// buffer, beyond L3.
 #include "bench.h"
 
 enum { kTag = 1, kAnswerTag = 2 };

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of all benchmarks: options, binding, timed batches, patterns in buffers, result
-// lines. Why: each program must treat all MPI libraries alike and print lines for `compare`.
-// Use: bench_open, then bench_time and bench_report for each measurement, then bench_close. Plain
-// C11 and MPI; a program is this header and one .c file.
-// Output: `name size ranks value unit`, one line a measurement, on rank 0's stdout; complaints go
-// to stderr.
+// The common part of all benchmarks. Why: each program treats all MPI libraries alike and prints
+// lines for `compare`. Use: bench_open, then bench_time and bench_report for each measurement, then
+// bench_close. Output: `name size ranks value unit`, a line per measurement, on rank 0's stdout;
+// complaints go to stderr.
 #pragma once
 
 #define _GNU_SOURCE 1
@@ -21,11 +19,11 @@
 
 typedef struct {
   int rank, ranks;
-  double seconds;          // budget of one measurement
-  size_t min, max;         // sizes in bytes, by powers of two
-  size_t step;             // factor from size to size; 0: the program's
-  size_t rotate;           // bytes of rotating buffers; 0: hot buffers
-  int window;              // messages in flight
+  double seconds;   // budget of one measurement
+  size_t min, max;  // bytes, by powers of two
+  size_t step;      // factor from size to size; 0: the program's
+  size_t rotate;    // bytes of rotating buffers; 0: hot buffers
+  int window;
   int tags;                // different tags in a window
   int multiple;            // MPI_THREAD_MULTIPLE
   int heap;                // buffers from the heap, else mapped
@@ -35,8 +33,6 @@ typedef struct {
 } Bench;
 
 enum { kMaxBatches = 400, kCacheLine = 64, kPage = 4096, kControlTag = 32003 };
-
-// ---- set-up -----------------------------------------------------------------------------------
 
 _Noreturn static void bench_usage(const char* program, const char* wrong) {
   if (wrong) fprintf(stderr, "%s: option '%s' is not known or lacks its value\n", program, wrong);
@@ -57,7 +53,8 @@ _Noreturn static void bench_usage(const char* program, const char* wrong) {
   exit(wrong ? 2 : 0);
 }
 
-// The rank before MPI_Init, from the launcher's variables; -1 without one.
+// bench_rank_from_launcher() reads the rank from the launcher's variables, before MPI_Init; -1
+// without a launcher.
 static int bench_rank_from_launcher(void) {
   static const char* const names[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                       "SLURM_PROCID"};
@@ -87,8 +84,8 @@ static void bench_bind(int rank) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) perror("bench: sched_setaffinity");
 }
 
-// Above all other processes of the machine. If the kernel schedules sessions as groups, niceness
-// counts only within a group, and some launchers start a session per rank.
+// The benchmark runs above all other processes of the machine. If the kernel schedules sessions as
+// groups, niceness counts only within a group, and some launchers start a session per rank.
 static void bench_take_priority(void) {
   if (!bench_is_set("BENCH_PRIORITY")) return;
   if (setpriority(PRIO_PROCESS, 0, -20) != 0) perror("bench: BENCH_PRIORITY");
@@ -120,7 +117,6 @@ static int bench_option(Bench* bench, const char* name, const char* value) {
 #define BENCH_THREAD_LEVEL MPI_THREAD_SINGLE
 #endif
 
-// --multiple raises the program's thread level.
 static void bench_init(const Bench* bench) {
   int granted;
   const int wanted = bench->multiple ? MPI_THREAD_MULTIPLE : BENCH_THREAD_LEVEL;
@@ -130,7 +126,8 @@ static void bench_init(const Bench* bench) {
   MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-// Binds before MPI_Init if the launcher gives the rank, so the library sees the final core.
+// bench_open() binds before MPI_Init if the launcher gives the rank, so the library sees the final
+// core.
 static Bench bench_open(int argc, char** argv, size_t max) {
   Bench bench = {.seconds = 0.1, .min = 1, .max = max, .window = 64, .tags = 1};
   for (int i = 1; i < argc;) {
@@ -170,15 +167,12 @@ static inline void bench_need_ranks(const Bench* bench, int least) {
   exit(2);
 }
 
-// Returns whether --operations names the operation.
 static inline int bench_wanted(const Bench* bench, const char* name) {
   const size_t length = strlen(name);
   for (const char* at = bench->operations; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
     if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return 1;
   return bench->operations == NULL;
 }
-
-// ---- time -------------------------------------------------------------------------------------
 
 typedef void (*BenchBody)(void* state, long iterations);
 
@@ -187,8 +181,7 @@ static int bench_by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// Rank 0 sends the next number of iterations to all ranks. Only plain messages, here and below: a
-// benchmark uses no other part of the library than the measured one.
+// The benchmark uses plain messages only, so that only the measured part of the library counts.
 static inline long bench_agree(const Bench* bench, long iterations) {
   for (int r = 1; bench->rank == 0 && r < bench->ranks; ++r)
     MPI_Send(&iterations, 1, MPI_LONG, r, kControlTag, MPI_COMM_WORLD);
@@ -197,7 +190,6 @@ static inline long bench_agree(const Bench* bench, long iterations) {
   return iterations;
 }
 
-// One batch on every rank; rank 0 returns the time of the slowest rank.
 static inline double bench_batch(const Bench* bench, BenchBody body, void* state, long iterations) {
   const double start = MPI_Wtime();
   body(state, iterations);
@@ -210,13 +202,13 @@ static inline double bench_batch(const Bench* bench, BenchBody body, void* state
   return slowest;
 }
 
-// Quotient of the 99th percentile and the result of the last bench_time().
+// 99th percentile, divided by the result of the last bench_time()
 static double bench_tail;
 
-// Seconds of one iteration on rank 0, elsewhere 0: the lower quartile of the batches, since
-// disturbances only lengthen a batch (BENCH_BUSY: their mean, since disturbances are measured).
-// A batch takes a sixtieth of the budget. Rank 0 alone sets the length and number of batches, so a
-// slow library ends in time too.
+// bench_time() returns seconds of one iteration on rank 0, elsewhere 0: the lower quartile of the
+// batches, since disturbances only lengthen a batch (BENCH_BUSY: the mean, since disturbances are
+// measured). A batch takes a sixtieth of the budget. Rank 0 alone sets the length and number of
+// batches, so a slow library ends in time too.
 static inline double bench_time(const Bench* bench, BenchBody body, void* state) {
   double times[kMaxBatches], sum = 0;
   const double begin = MPI_Wtime();
@@ -250,16 +242,15 @@ static inline void bench_report(const Bench* bench, const char* name, size_t siz
   fflush(stdout);
 }
 
-// ---- buffers ----------------------------------------------------------------------------------
-
-// A buffer of messages: always the same bytes (hot), or the next bytes of a pool beyond all caches
-// (rotating).
+// A buffer of messages has the same bytes each time (hot), or the next bytes of a pool beyond all
+// caches (rotating).
 typedef struct {
   char* base;
   size_t bytes, stride, next;
 } BenchBuffer;
 
-// By mmap, as the C library allocates large blocks; with --heap from the heap at any size.
+// bench_allocate() maps memory, as the C library allocates large blocks; with --heap at any size
+// from the heap.
 static inline void* bench_allocate(const Bench* bench, size_t bytes) {
   if (bench->heap) {
     mallopt(M_MMAP_MAX, 0);

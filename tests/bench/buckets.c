@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets, as in training: 16 allreduces of gradients in flight, then a wait for all. Time of all
-// 16 on the slowest rank, by the size of one: from one buffer into another, in place, persistent.
+// Buckets, as in training: 16 allreduces of gradients in flight, then a wait for all. The figure is
+// the time of all 16 on the slowest rank, by bucket size.
 #include "bench.h"
 
 enum { kBuckets = 16, kLargest = 1 << 18 };
@@ -10,7 +10,7 @@ static const char* const kNames[] = {"buckets", "buckets_in_place", "buckets_ini
 typedef struct {
   const Bench* bench;
   double *out, *in;
-  int count;  // doubles of a bucket
+  int count;
   Form form;
   MPI_Request requests[kBuckets];
 } Buckets;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives by size, blocking, nonblocking (i...) and persistent (..._init: made once, started
-// many times): time of one call, back to back, slowest rank. Size is the contribution of one rank
-// to one other: the whole vector of allreduce, reduce and bcast, one block of the others. The root
-// moves on with each call and cannot run ahead of the others; --fixed-root keeps rank 0. NAME_first
-// is the first call on a duplicate of MPI_COMM_WORLD (persistent: with the call that makes the
-// request).
+// Collectives by size, blocking, nonblocking (i...) and persistent (..._init): time of one call,
+// back to back, slowest rank. Size is the contribution of one rank to one other: the whole vector
+// of allreduce, reduce and bcast, one block of the others. The root moves on with each call;
+// --fixed-root keeps rank 0. NAME_first is the first call on a duplicate of MPI_COMM_WORLD.
 #include "bench.h"
 
 enum { kMostRanks = 1024 };
@@ -14,11 +12,11 @@ typedef struct {
   const Bench* bench;
   MPI_Comm comm;
   char *out, *in;
-  int count;    // bytes; of reductions doubles
-  int* counts;  // the same for each rank
+  int count;  // bytes; of reductions doubles
+  int* counts;
   void (*call)(void* state, int root, MPI_Request* request);
   Form form;
-  int roots;                         // ranks that take turns, from rank 0 on
+  int roots;
   MPI_Request requests[kMostRanks];  // persistent: by root; else only [0]
 } Collective;
 
@@ -106,7 +104,7 @@ CALL(alltoall_init) {
   MPI_Alltoall_init(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, world, MPI_INFO_NULL, request);
 }
 
-// The content of a rank's result after a call with root 0; expected() compares.
+// Result is the content of a rank's result after a call with root 0; expected() compares.
 typedef enum {
   kNothing,
   kRootPattern,
@@ -167,14 +165,11 @@ static void repeat(void* state, long iterations) {
   }
 }
 
-// Makes the request of a persistent call with root 0, then calls as `repeat` does.
 static void once(void* state, long iterations) {
   Collective* c = state;
   if (c->form == kPersistent) c->call(c, 0, &c->requests[0]);
   repeat(c, iterations);
 }
-
-// ---- check: one call with root 0 --------------------------------------------------------------
 
 static void fill(const Collective* c, const Operation* op, size_t size) {
   const int rank = c->bench->rank;
@@ -190,7 +185,6 @@ static void fill(const Collective* c, const Operation* op, size_t size) {
                  rank * 1000 + (op->result == kExchanged || op->result == kMyBlock ? (int)b : 0));
 }
 
-// `from`: index of the first element in the vector of all ranks.
 static void expect_sum(const Collective* c, size_t from, size_t size) {
   const int ranks = c->bench->ranks;
   for (int i = 0; i < c->count; ++i) {
@@ -215,9 +209,7 @@ static void expect(const Collective* c, const Operation* op, size_t size) {
                    r * 1000 + (op->result == kExchanged ? bench->rank : 0), op->name);
 }
 
-// ---- time -------------------------------------------------------------------------------------
-
-// The lower quartile over communicators.
+// lower quartile over communicators
 static void measure_first(Collective* c, const Operation* op, size_t size) {
   enum { kCommunicators = 8 };
   double times[kCommunicators];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes and frees communicators: split, create_group of two ranks, dup, and dup with a first
-// barrier, since libraries postpone set-up until the first call. Then the memory of one of a
-// thousand communicators, new and after an allreduce of 8 B.
+// Times the creation and release of communicators: split, create_group of two ranks, dup, and dup
+// with a first barrier, since libraries postpone set-up until the first call. The last figures are
+// the memory of one of a thousand communicators.
 #include "bench.h"
 
 typedef struct {
   const Bench* bench;
-  MPI_Group pair;  // ranks 0 and 1
+  MPI_Group pair;
 } State;
 
 static void split(void* of, long iterations) {
@@ -18,7 +18,6 @@ static void split(void* of, long iterations) {
   }
 }
 
-// Two ranks work, the others wait for the end of the batch.
 static void create_group(void* of, long iterations) {
   const State* state = of;
   if (state->bench->rank > 1) return;
@@ -48,8 +47,8 @@ static void duplicate_barrier(void* of, long iterations) {
   }
 }
 
-// Dirty bytes of this process, with 1/N of a page shared by N processes; mean over the ranks, on
-// rank 0 only.
+// own_memory() returns the dirty bytes of this process, with 1/N of a page shared by N processes;
+// mean over the ranks, on rank 0 only.
 static double own_memory(const Bench* bench) {
   FILE* file = fopen("/proc/self/smaps_rollup", "r");
   char line[256];
@@ -73,8 +72,8 @@ static void use(const Bench* bench, MPI_Comm comm) {
   if (sum != bench->ranks * (bench->ranks - 1) / 2.0) bench_fail(bench, "the sum is wrong", 8);
 }
 
-// Fifty communicators are made and used first, so growing pools do not count. Between the barriers
-// no rank makes or uses a communicator while another rank reads its memory figures.
+// Fifty communicators come first, so growing pools do not count. Between the barriers no rank makes
+// or uses a communicator while another rank reads its memory figures.
 static void memory(const Bench* bench) {
   enum { kBefore = 50, kMore = 1000 };
   static MPI_Comm made[kBefore + kMore];

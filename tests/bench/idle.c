@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost of waiting: rank 0 sleeps outside MPI while the other ranks wait in MPI_Recv, then in
-// MPI_Barrier. Prints the processor time of all waiting ranks together, in percent of one core, and
-// the time until all ranks have woken and answered.
+// MPI_Barrier. Prints the processor time of all waiting ranks in percent of one core, and the time
+// until all ranks have answered.
 #include "bench.h"
 
 enum { kTag = 1, kAnswerTag = 2 };
@@ -13,7 +13,7 @@ static double processor_seconds(void) {
          1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-// Seconds from the first message until the last answer, on rank 0.
+// seconds from the first message until the last answer, on rank 0
 static double wait_in_recv(const Bench* bench) {
   char byte = 0;
   if (bench->rank != 0) {

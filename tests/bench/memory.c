@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a rank: the proportional set size (1/N of a page shared by N processes), after MPI_Init
-// and after an alltoall; mean and maximum over the ranks.
+// Memory of a rank: the proportional set size, after MPI_Init and after an alltoall; mean and
+// maximum over the ranks.
 #include "bench.h"
 
 enum { kInit, kAlltoall, kMoments };
 
-// KiB, or 0 if the kernel has no smaps_rollup.
+// KiB, or 0 if the kernel has no smaps_rollup
 static double proportional_set_size(void) {
   FILE* file = fopen("/proc/self/smaps_rollup", "r");
   double kib = 0;
@@ -32,8 +32,7 @@ static void report(const Bench* bench, const char* mean_name, const char* most_n
 int main(int argc, char** argv) {
   const Bench bench = bench_open(argc, argv, 1);
   double mine[kMoments];
-  // A sleep instead of a barrier, since a barrier opens connections: all ranks leave MPI_Init
-  // meanwhile.
+  // The ranks sleep until all have left MPI_Init, since a barrier would open connections.
   usleep((useconds_t)(bench.seconds * 1e6));
   mine[kInit] = proportional_set_size();
   usleep((useconds_t)(bench.seconds * 0.5e6));

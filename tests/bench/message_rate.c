@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small messages a second from rank 0 to rank 1, a window at a time.
-// --tags N: the window's messages carry N tags and are received in reverse order, so matching has
-// to search. --unexpected: the whole window arrives before its receives are posted.
+// Small messages a second from rank 0 to rank 1, a window at a time. With --tags N, rank 1 receives
+// N tags in reverse order, so matching has to search. With --unexpected, the whole window arrives
+// before its receives are posted.
 #include "bench.h"
 
 enum { kSize = 8, kAnswerTag = 32001, kSentTag = 32002 };
@@ -13,7 +13,7 @@ typedef struct {
   MPI_Request* requests;
 } Flood;
 
-// The tag of message m of a window. MPI keeps the order of messages with equal tags.
+// MPI keeps the order of messages with equal tags.
 static int tag_of(const Bench* bench, int m) { return m % bench->tags; }
 
 static void send_window(Flood* f) {

@@ -12,7 +12,7 @@ static void compute(void) {
   for (const double begin = MPI_Wtime(); MPI_Wtime() - begin < kCompute;) sum += 1;
 }
 
-// Seconds of rank 0's half: the median of the rounds.
+// median of the rounds
 static double seconds_of(const Bench* bench, char* data, size_t size, int receives) {
   double times[kRounds];
   const int count = (int)size, peer = 1 - bench->rank;

@@ -35,7 +35,6 @@ static const Operation kOperations[] = {
     {"overlap_ibcast", "overlap_ibcast_mean", ibcast},
 };
 
-// Ones for sums; else bytes that identify the rank.
 static void fill(const Buffers* b, const Operation* op) {
   const size_t all = (size_t)b->bytes * (size_t)b->bench->ranks;
   const double one = 1;
@@ -112,7 +111,7 @@ static double hidden_in_batch(Buffers* b, const Operation* op, long count) {
   return hidden > 0 ? hidden : 0;
 }
 
-// The median over batches; all batches together take about the budget.
+// hidden_share() is the median over batches; all batches together take about the budget.
 static double hidden_share(Buffers* b, const Operation* op) {
   double shares[kBatches];
   calls(b, op, 3, 0);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Pack and MPI_Unpack of a dozen layouts; with two ranks, messages of these layouts.
-// Why: packing is the cost of a datatype, and no transport hides the cost here.
+// MPI_Pack and MPI_Unpack of a dozen layouts; with two ranks, also messages of the layouts.
 #include "bench.h"
 
 typedef struct {
   const char* name;
-  MPI_Datatype (*make)(int bytes);  // one element has `bytes` of data
+  MPI_Datatype (*make)(int bytes);  // `bytes`: data of an element
 } Layout;
 
-// Blocks of `block` bytes, each at the start of `every` bytes.
 static MPI_Datatype rows(int bytes, int block, int every) {
   MPI_Datatype unit, type;
   MPI_Type_contiguous(block, MPI_BYTE, &unit);
@@ -33,12 +31,13 @@ static MPI_Datatype column_of_floats(int bytes) {
   return type;
 }
 
-// A face of a cube of n x n x n doubles, of n * n * 8 bytes; `normal` to the given dimension.
+// face() is a face of a cube of n x n x n doubles, n * n * 8 bytes, `normal` to the given
+// dimension.
 static MPI_Datatype face(int bytes, int normal) {
   int n = 1;
   while ((n + 1) * (n + 1) * 8 <= bytes) ++n;
   int sizes[] = {n, n, n}, parts[] = {n, n, n}, starts[] = {0, 0, 0};
-  sizes[normal] = 3;  // a slab of the cube: the memory stays small
+  sizes[normal] = 3;  // a slab of the cube keeps the memory small
   parts[normal] = 1;
   starts[normal] = 1;
   MPI_Datatype type;
@@ -48,7 +47,6 @@ static MPI_Datatype face(int bytes, int normal) {
 static MPI_Datatype face_rows(int bytes) { return face(bytes, 1); }
 static MPI_Datatype face_points(int bytes) { return face(bytes, 2); }
 
-// Blocks at random places, none over another.
 static MPI_Datatype indexed(int bytes, int block_doubles, int mixed) {
   const int count = bytes / 8 / block_doubles;
   int* lengths = malloc((size_t)count * sizeof *lengths);
@@ -73,7 +71,6 @@ static MPI_Datatype indexed_points(int bytes) { return indexed(bytes, 1, 0); }
 static MPI_Datatype indexed_blocks(int bytes) { return indexed(bytes, 8, 0); }
 static MPI_Datatype indexed_mixed(int bytes) { return indexed(bytes, 8, 1); }
 
-// Particles: a double, three floats and a char, of 32 bytes each.
 static MPI_Datatype structs(int bytes) {
   const int lengths[] = {1, 3, 1};
   const MPI_Aint places[] = {0, 8, 24};
@@ -124,7 +121,6 @@ static void unpack(void* of, long iterations) {
   }
 }
 
-// Ping-pong; both ranks send and receive the layout.
 static void exchange(void* of, long iterations) {
   State* state = of;
   const int other = 1 - state->bench->rank;
@@ -139,7 +135,6 @@ static void exchange(void* of, long iterations) {
   }
 }
 
-// The same by hand: pack, send bytes, unpack.
 static void exchange_by_hand(void* of, long iterations) {
   State* state = of;
   const int other = 1 - state->bench->rank;

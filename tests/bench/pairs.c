@@ -9,14 +9,14 @@ enum { kRounds = 1024, kFloats = 100, kMostRanks = 1024 };
 typedef struct {
   const Bench* bench;
   MPI_Group world;
-  int pairs;  // of this rank
+  int pairs;
   int partner[kMostRanks];
   MPI_Comm comm[kMostRanks];
   float out[kFloats], in[kFloats];
 } State;
 
-// The rank that `rank` meets on `day` of a tournament of `teams` (an even number): team 0 stays,
-// the other teams move on by one seat a day.
+// opponent() is the rank that `rank` meets on `day` of a tournament of `teams` (an even number):
+// team 0 stays, the other teams move on by one seat a day.
 static int opponent(int rank, int day, int teams) {
   const int seats = teams - 1;
   if (rank == 0) return day % seats + 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that test in a loop, as event loops do: rounds of MPI_Iallreduce and MPI_Test, a shift
-// round a ring with MPI_Testall, hops of a token found by MPI_Iprobe, and computation with a vain
-// MPI_Iprobe each microsecond or so. With more ranks than cores the figures show whether a vain
-// call yields the core to busy ranks.
+// Programs that test in a loop: MPI_Iallreduce and MPI_Test, a shift round a ring with MPI_Testall,
+// hops of a token found by MPI_Iprobe, and computation with a vain MPI_Iprobe each microsecond or
+// so. With more ranks than cores the figures show whether a vain call yields the core to busy
+// ranks.
 #include "bench.h"
 
 enum { kTag = 1, kNeverSent = 2, kPiecesOfWork = 100, kStepsOfWork = 2000 };
@@ -43,7 +43,8 @@ static void pass_token(void* state, long iterations) {
   }
 }
 
-// Aligned alike for each library: a loop across two cache lines takes twice the time.
+// The alignment is equal for each library, because a loop across two cache lines takes twice the
+// time.
 __attribute__((noinline, aligned(64))) static void compute(volatile uint64_t* sum) {
   for (int step = 0; step < kStepsOfWork; ++step) *sum += (uint64_t)step;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-sided communication: rank 0 works on the next rank's part of an allocated window while the
-// next rank waits; synchronisation of all ranks at once.
-// Figures: rma_put, rma_get (8 B to 4 MiB, with a flush each), rma_put_many (8 B, 100 to a flush),
-// rma_fetch_and_op, rma_compare_and_swap, rma_accumulate (doubles), rma_lock (lock, put, unlock),
-// the same of all ranks at once (rma_contend_...), rma_fence, rma_pscw, rma_create. On the
-// program's memory: rma_created_put, rma_created_fetch_and_op, and the latter while the target
-// computes (rma_busy_fetch_and_op).
+// next rank waits. Figures: rma_put, rma_get (8 B to 4 MiB, with a flush each), rma_put_many (8 B,
+// 100 to a flush), rma_fetch_and_op, rma_compare_and_swap, rma_accumulate (doubles), rma_lock
+// (lock, put, unlock), the same of all ranks at once (rma_contend_...), rma_fence, rma_pscw,
+// rma_create. On the program's memory: rma_created_put, rma_created_fetch_and_op, and the latter
+// while the target computes (rma_busy_fetch_and_op).
 #include "bench.h"
 
 typedef struct {
@@ -121,7 +120,6 @@ static void create(void* of, long iterations) {
   }
 }
 
-// Seconds of an operation: the median of the rounds. All other ranks compute for 20 ms.
 static double busy_fetch_and_op(State* s) {
   enum { kRounds = 15, kOperations = 100 };
   double times[kRounds];

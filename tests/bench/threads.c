@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE on one rank: first a single thread, then two. A thread is bound to a core and
-// sends 8 B messages to itself on its own communicator. Rates of all threads together.
+// MPI_THREAD_MULTIPLE on one rank: a single thread, then two. A bound thread sends 8 B messages to
+// itself on its own communicator. Rates are of all threads together.
 #define BENCH_THREAD_LEVEL MPI_THREAD_MULTIPLE
 #include "bench.h"
 
@@ -15,7 +15,7 @@ typedef struct {
   double seconds;
   atomic_int* ready;
   int threads;
-  double rate;  // messages per second
+  double rate;
 } Worker;
 
 static void bind_thread(int core) {
@@ -51,7 +51,6 @@ static void* work(void* state) {
   return NULL;
 }
 
-// Millions of messages a second, of all threads.
 static double rate_of(int threads, const MPI_Comm* comms, double seconds) {
   pthread_t handles[kMostThreads];
   Worker workers[kMostThreads];

@@ -44,12 +44,10 @@ class Expected:
         return next((group for group in self.groups if group.kind in kinds and group.pattern_of(name)), None)
 
     def words(self, name):
-        """Extra words for mpirun."""
         group = self.of(name, ("with",))
         return group.reason.partition(";")[0].split() if group else []
 
     def unused(self, names):
-        """Patterns without a matching run."""
         return [text for group in self.groups for text, pattern in group.patterns
                 if not any(map(pattern.fullmatch, names))]
 

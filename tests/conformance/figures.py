@@ -23,7 +23,6 @@ MARKED = re.compile(r"(<!-- figures: (\w+) -->)(.*?)(<!-- end -->)", re.S)
 
 
 def recorded():
-    """The committed figures: lines of each suite."""
     text = FILE.read_text() if FILE.is_file() else ""
     return {name: lines for name, lines in re.findall(r"^\[(\w+)\]\n(.*?)(?=^\[|\Z)", text, re.M | re.S)}
 

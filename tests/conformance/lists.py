@@ -49,7 +49,6 @@ def list_in(folder):
 
 
 def read(top, folder=""):
-    """All runs of the lists of a folder and its subfolders, in order."""
     here = top / folder
     file = list_in(here)
     for words in lines_of(file) if file else ():

@@ -105,7 +105,6 @@ class Suite:
         return "MPICH"
 
     def compiler(self, *words):
-        """Runs the program. Returns None or a complaint."""
         command = [str(self.options.prefix / "bin/mpicc"), *FLAGS, f"-I{self.build}/config/include", f"-I{self.top}/include",
                    f"-I{self.top}/dtpools/include", *map(str, words)]
         done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.env)
@@ -120,13 +119,11 @@ class Suite:
                 file.write_text(text)
 
     def newer(self, program, sources):
-        """Returns true if the program is newer than all of its sources."""
         parts = [*sources, self.options.prefix / "include/mpi.h", self.options.prefix / "bin/mpicc",
                  self.build / "config/include/mpitestconf.h"]
         return program.is_file() and program.stat().st_mtime > max(part.stat().st_mtime for part in parts)
 
     def common(self):
-        """Compiles the objects linked into all programs. Returns None or a complaint."""
         objects = self.build / "config/objects"
         objects.mkdir(parents=True, exist_ok=True)
         common = COMMON + [MAIN] * (self.top / MAIN).is_file()

@@ -162,7 +162,7 @@ Reduction any_accumulate(Random& random) {
   for (;;) {
     const Reduction found = any_reduction(random);
     const Basic& basic = basics()[static_cast<size_t>(found.basic)];
-    // No real numbers: the target's bytes may be NaNs.
+    // The target's bytes may be NaNs, so accumulates use no real numbers.
     if (basic.kind == Kind::real || found.op == MPI_PROD) continue;
     if (basic.kind != Kind::pair && basic.kind != Kind::logical && basic.kind != Kind::complex) {
       return found;

@@ -13,15 +13,15 @@ enum class Kind { integer, natural, address, real, complex, logical, byte, chara
 struct Basic {
   MPI_Datatype type;
   const char* name;
-  int extent;  // between elements
+  int extent;
   int align;
   Kind kind;
 };
 
 enum class Values {
-  raw,   // any bytes
-  sums,  // sums and products are exact
-  real,  // results differ by rounding
+  raw,
+  sums,
+  real,
 };
 
 const std::vector<Basic>& basics();
@@ -32,14 +32,13 @@ struct Reduction {
   bool rounds;  // results depend on the order
 };
 Reduction any_reduction(Random& random);
-// MPI_MIN or MPI_MAX of addresses.
 bool compares_addresses(const Reduction& reduction);
-// For MPI_Accumulate: integers and bytes only.
+// MPI_Accumulate takes integers and bytes only.
 Reduction any_accumulate(Random& random);
 
 void set_value(const Basic& basic, void* place, Random& random, Values values);
-// Clears padding and the sign of zero: the standard leaves both open.
+// normalise() clears padding and the sign of zero, because the standard leaves both open.
 void normalise(const Basic& basic, void* place);
 bool has_padding(const Basic& basic);
-// Clears only padding.
+// clear_padding() keeps the sign of zero.
 void clear_padding(const Basic& basic, void* place);

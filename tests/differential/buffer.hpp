@@ -11,20 +11,21 @@
 #include "basics.hpp"
 #include "random.hpp"
 
-// Runs of equal basic elements: index of the basic type, number. Equal on both sides of a message.
+// A signature has runs of equal basic elements: index of the basic type, number. Both sides of a
+// message have the same signature.
 using Signature = std::vector<std::pair<int, int>>;
 Signature any_signature(Random& random);
-// Bytes of data per item.
 int bytes_of(const Signature& signature);
 std::string text_of(const Signature& signature);
 bool has_padding(const Signature& signature);
 bool has_pairs(const Signature& signature);
 bool has_addresses(const Signature& signature);
-bool has_longs(const Signature& signature);  // wide characters, too
-// `places` times the number fits into 1 MiB.
+bool has_longs(const Signature& signature);
+// `places` times any_count() items fit into 1 MiB.
 int any_count(Random& random, const Signature& signature, int places);
 
-// Returns true if this thread got a smaller count or a simpler type since the last call (peer.hpp).
+// was_given_less() returns true if this thread got a smaller count or a simpler type since the last
+// call (peer.hpp).
 bool was_given_less();
 void give_less();
 
@@ -33,7 +34,6 @@ struct Element {
   int basic;
 };
 
-// A datatype and the places of all elements.
 class Layout {
  public:
   Layout() = default;
@@ -42,19 +42,19 @@ class Layout {
   ~Layout();
 
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  bool named = true;  // predefined, never freed
+  bool named = true;
   std::vector<Element> map;
   MPI_Aint lb = 0, extent = 0;
   std::string text;
 
-  MPI_Aint first() const;  // of the bytes
+  MPI_Aint first() const;
   MPI_Aint end() const;
 };
 
-// A committed type with the elements of `signature`, `times` times.
+// any_layout() returns a committed type with the elements of `signature`, `times` times.
 Layout any_layout(Random& random, const Signature& signature, int times);
 Layout predefined(int basic);
-// Takes `type`: the elements of `inner` at each of `places`, in order.
+// derived() takes `type`, with the elements of `inner` at each of `places`, in order.
 Layout derived(MPI_Datatype type, const Layout& inner, const std::vector<MPI_Aint>& places,
                std::string text);
 
@@ -62,12 +62,11 @@ class Buffer {
  public:
   Buffer(Layout&& layout, int count, MPI_Aint places);
   Buffer(const Buffer&) = delete;
-  // Any layout for `items` times the signature.
   static Layout wrapped(Random& random, const Signature& signature, int items, int* count);
 
-  // New values of all bytes, by `seed` alone.
+  // `seed` alone determines all bytes of fill().
   void fill(uint64_t seed, Values values);
-  // Clears padding and the sign of zero, after a reduction.
+  // normalise() clears padding and the sign of zero after a reduction.
   void normalise();
   // Some libraries copy padding.
   void clear_padding();
@@ -78,7 +77,7 @@ class Buffer {
   Layout layout;
   int count;
   MPI_Aint places;
-  MPI_Aint low = 0;  // address of bytes[0], from the buffer's
+  MPI_Aint low = 0;  // address of bytes[0], from the buffer's address
   std::vector<unsigned char> bytes;
 
  private:

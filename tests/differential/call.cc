@@ -32,7 +32,7 @@ int any_counts(Random& random, int parts, int most, std::vector<int>& counts) {
 }
 
 int any_places(Random& random, const std::vector<int>& counts, std::vector<int>& places) {
-  places.reserve(1);  // an address, even of nothing
+  places.reserve(1);  // an address, even without data
   std::vector<size_t> order(counts.size());
   std::iota(order.begin(), order.end(), 0);
   if (random.one_in(2)) random.shuffle(order);
@@ -62,7 +62,7 @@ void look(Step& step, Call& call) {
 }  // namespace
 
 void run_calls(Step& step, const std::function<void(Step&, Call&)>& make) {
-  const int form = step.all.below(3);  // blocking, nonblocking, persistent
+  const int form = step.all.below(3);
   const int number = form == 0 ? step.all.between(1, 2) : step.all.between(1, 4);
   const int rounds = form == 2 ? step.all.between(1, 3) : 1;
   std::deque<Call> calls(static_cast<size_t>(number));
@@ -109,7 +109,8 @@ void run_calls(Step& step, const std::function<void(Step&, Call&)>& make) {
 
 namespace {
 
-// Products modulo 2^32 of matrices. Elements are `step` words apart, matrices `extent` words.
+// multiply() takes products modulo 2^32 of matrices. Elements are `step` words apart, matrices
+// `extent` words.
 void multiply(const uint32_t* in, uint32_t* inout, int number, int step, int extent) {
   for (int i = 0; i < number; ++i, in += extent, inout += extent) {
     const uint32_t a = in[0], b = in[step], c = in[2 * step], d = in[3 * step];
@@ -131,7 +132,6 @@ void multiply_wide(void* in, void* inout, int* number, MPI_Datatype*) {
   multiply(static_cast<uint32_t*>(in), static_cast<uint32_t*>(inout), *number, 2, kWide);
 }
 
-// Commutes.
 void add_dense(void* in, void* inout, int* number, MPI_Datatype*) {
   for (int i = 0; i < 4 * *number; ++i) {
     static_cast<uint32_t*>(inout)[i] += static_cast<uint32_t*>(in)[i];

@@ -14,7 +14,7 @@
 #include "step.hpp"
 
 struct Call {
-  bool alone = true;  // no other call in flight
+  bool alone = true;
   const char* name = "";
   std::function<int()> blocking;
   std::function<int(MPI_Request*)> nonblocking, persistent;
@@ -24,18 +24,18 @@ struct Call {
   std::deque<std::vector<MPI_Datatype>> types;
   std::deque<Layout> layouts;
   Values values = Values::raw;
-  bool reduces = false;  // results are normalised
-  bool unseen = false;   // the buffers' contents are undefined
-  // Reads real results. If null, bytes are compared.
+  bool reduces = false;
+  bool unseen = false;
+  // look() reads real results. If look is null, the driver compares bytes.
   std::function<void(Step&)> look;
-  std::vector<MPI_Op> ops;  // to be freed at the end
+  std::vector<MPI_Op> ops;
 
   Buffer& add(Step& step, const char* who, Layout&& layout, int count, MPI_Aint places);
-  // Room for `places` times as many items, in any layout.
   Buffer& add(Step& step, const char* who, const Signature& signature, int items, int places);
 };
 
-// Gives `call` the forms MPI_Name, MPI_Iname and MPI_Name_init. Copies the arguments.
+// give_forms() gives `call` the forms MPI_Name, MPI_Iname and MPI_Name_init, and copies the
+// arguments.
 template <typename Blocking, typename Nonblocking, typename Persistent, typename... Arguments>
 void give_forms(Call& call, Blocking* blocking, Nonblocking* nonblocking, Persistent* persistent,
                 Arguments... arguments) {
@@ -51,15 +51,14 @@ void give_forms(Call& call, Blocking* blocking, Nonblocking* nonblocking, Persis
     give_forms((call), MPI_##Name, MPI_I##iname, MPI_##Name##_init, __VA_ARGS__); \
   } while (0)
 
-// Runs some calls one after another or all at once. step.all chooses the form.
 void run_calls(Step& step, const std::function<void(Step&, Call&)>& fill);
 
-// Counts and places for each of `parts`, in any order with gaps, in items. Returns the items with
-// room.
+// any_counts() returns the number of items with room.
 int any_counts(Random& random, int parts, int most, std::vector<int>& counts);
 int any_places(Random& random, const std::vector<int>& counts, std::vector<int>& places);
 
-// On four 32-bit numbers: sums, and products of 2x2 matrices, dense or with gaps.
+// User operations work on four 32-bit numbers: sums, and products of 2x2 matrices, dense or with
+// gaps.
 struct UserOperation {
   MPI_Op op;
   Layout layout;

@@ -6,7 +6,7 @@
 
 #include "call.hpp"
 
-// In ops_reduce.cc.
+// ops_reduce.cc defines these.
 void reduce(Step& step, Call& call);
 void allreduce(Step& step, Call& call);
 void reduce_scatter(Step& step, Call& call);
@@ -16,7 +16,7 @@ void exscan(Step& step, Call& call);
 
 struct Reducing {
   explicit Reducing(Step& step, Call& call);
-  Layout layout();  // of an element
+  Layout layout();
   MPI_Op op = MPI_OP_NULL;
   Signature signature;
   int basic = -1;  // -1: user-defined
@@ -25,18 +25,18 @@ struct Reducing {
  private:
   Layout user_;
 };
-// Compares real values of the buffers within a bound.
+// look_at_reals() compares real values of the buffers within a bound.
 void look_at_reals(Call& call, int basic, int ranks);
 
 void any_collective(Step& step);
 
 Layout predefined_bytes();
 
-// The parts of a buffer of MPI_Alltoallw, each with its own type.
 class Parts {
  public:
   void add(Step& step, const Signature& signature, int items);
-  // Adds counts and places to call.ints and call.bytes, types to call.types. Returns the buffer.
+  // into() adds counts and places to call.ints and call.bytes, types to call.types. Returns the
+  // buffer.
   void* into(Call& call);
 
  private:

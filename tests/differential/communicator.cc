@@ -45,7 +45,6 @@ MPI_Comm merged(Step& step) {
   return comm;
 }
 
-// In any order.
 MPI_Comm of_a_group(Step& step) {
   MPI_Group world, group;
   MPI_Comm_group(step.comm, &world);

@@ -16,5 +16,5 @@ class Communicator {
   void make(Step& step, int way);
 };
 
-// The same permutation or subset on all ranks.
+// any_ranks() returns the same permutation or subset on all ranks.
 std::vector<int> any_ranks(Random& random, int size, bool all_of_them);

@@ -8,5 +8,6 @@
 
 #include "step.hpp"
 
-// Waits by functions chosen by `step.mine`. Records the classes of errors in list order.
+// complete() waits by functions chosen by `step.mine`, and records the classes of errors in list
+// order.
 void complete(Step& step, std::vector<MPI_Request>& requests, std::vector<MPI_Status>& statuses);

@@ -77,7 +77,7 @@ int divisor(Random& random, int number) {
   return found[static_cast<size_t>(random.below(static_cast<int>(found.size())))];
 }
 
-// Blocks in any order with gaps. Lengths have the sum `sum`, places count elements.
+// Blocks are in any order with gaps. The sum of the lengths is `sum`; places count elements.
 struct Blocks {
   std::vector<int> lengths, places;
 };
@@ -102,7 +102,8 @@ Blocks any_blocks(Random& random, int sum, int equal) {
   return blocks;
 }
 
-// For a library without backward strides. was_given_less reports the change.
+// For a library without backward strides, without_backward() simplifies the type; was_given_less()
+// reports the change.
 bool without_backward() {
   if (peer::kNoBackwardStrides) give_less();
   return peer::kNoBackwardStrides;
@@ -142,7 +143,6 @@ class Maker {
     }
   }
 
-  // Several types, or pieces of a single type.
   Layout structure(const Signature& signature, int depth) {
     std::vector<Layout> parts;
     for (const auto& [basic, number] : signature) {
@@ -262,11 +262,9 @@ class Maker {
                        ", items " + text_of(blocks.places) + ", " + inner.text + ")");
   }
 
-  // Places, in items, of the elements with the given indices per dimension.
   static std::vector<MPI_Aint> places_in(const std::vector<int>& sizes,
                                          const std::vector<std::vector<int>>& indices, bool c) {
     std::vector<MPI_Aint> places = {0};
-    // The dimension with the fastest index comes last.
     for (size_t n = 0; n < sizes.size(); ++n) {
       const size_t dim = c ? n : sizes.size() - 1 - n;
       std::vector<MPI_Aint> more;
@@ -303,7 +301,6 @@ class Maker {
                        (c ? ", C, " : ", Fortran, ") + inner.text + ")");
   }
 
-  // Processes have equally many elements per dimension.
   Layout darray(int basic, int number, int depth) {
     int rest = divisor(random_, number);
     const Layout inner = elements(basic, number / rest, depth - 1);

@@ -28,7 +28,6 @@ running = set()  # process groups
 
 
 def end_all(*_):
-    """Signal handler: ends all jobs."""
     for group in list(running):
         try:
             os.killpg(group, signal.SIGKILL)
@@ -76,7 +75,6 @@ class Library:
         return failed
 
     def is_new(self, source, made):
-        """Returns true if an object is newer than its sources and headers."""
         listed = made.with_suffix(".d")
         if not made.exists() or not listed.exists():
             return False

@@ -60,14 +60,12 @@ void scatter(Step& step, Call& call) {
   THREE_FORMS(call, Scatter, scatter, from, sent, send_type, to, count, type, root, step.comm);
 }
 
-// A part for all ranks, or a part per rank.
 struct Sent {
   const void* from = MPI_IN_PLACE;
   int count = kNone;
   MPI_Datatype type = MPI_INT;
 };
 
-// Returns the receive buffer.
 Buffer& exchange(Step& step, Call& call, int parts, Sent& sent) {
   const Signature signature = any_signature(step.all);
   const int items = any_count(step.all, signature, step.size);
@@ -95,7 +93,6 @@ void alltoall(Step& step, Call& call) {
               step.comm);
 }
 
-// Parts with different counts.
 Buffer& add_parts(Step& step, Call& call, const char* who, const Signature& signature,
                   const std::vector<int>& counts) {
   std::vector<int>& places = call.ints.emplace_back();
@@ -171,7 +168,7 @@ void allgatherv(Step& step, Call& call) {
               step.comm);
 }
 
-// Items per pair of ranks, in place equal in both directions.
+// any_matrix() draws the items per pair of ranks, in place equal in both directions.
 std::vector<std::vector<int>> any_matrix(Step& step, int most, bool equal) {
   const auto size = static_cast<size_t>(step.size);
   std::vector<std::vector<int>> matrix(size);
@@ -204,7 +201,6 @@ void alltoallv(Step& step, Call& call) {
               places, b.type(), step.comm);
 }
 
-// Each pair of ranks has a different signature.
 void alltoallw(Step& step, Call& call) {
   const auto size = static_cast<size_t>(step.size), rank = static_cast<size_t>(step.rank);
   if (size == 1 && peer::kNoAlltoallwAlone) {
@@ -216,7 +212,7 @@ void alltoallw(Step& step, Call& call) {
   const bool in_place = step.all.one_in(4);
   for (size_t i = 0; i < size; ++i) {
     for (size_t j = 0; j < size; ++j) {
-      // Parts are compared as bytes: padding must not occur.
+      // The driver compares parts as bytes, so padding must not occur.
       Signature signature = any_signature(step.all);
       while (has_padding(signature)) signature = any_signature(step.all);
       signatures[i].push_back(signature);

@@ -157,7 +157,7 @@ const Wrong kWrong[] = {
     {"Win_fence of no window", [](MPI_Comm, int) { return MPI_Win_fence(0, MPI_WIN_NULL); }},
 };
 
-// Calls without a class in the standard, with acceptable classes.
+// The standard gives these calls no class; the list has the acceptable classes.
 const struct {
   const char* what;
   std::vector<int> classes;

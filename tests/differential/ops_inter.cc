@@ -9,8 +9,8 @@ struct Between {
   MPI_Comm comm;
   int rank, size, remote;
   bool second;
-  int root_group, root;  // of a rooted call
-  int as_root;           // this rank's argument
+  int root_group, root;
+  int as_root;
   bool is_root, receives_from_root;
 };
 
@@ -66,7 +66,6 @@ void gather_or_scatter(Step& step, Call& call, Between b) {
 }
 
 void allgather(Step& step, Call& call, Between b) {
-  // The groups send different signatures.
   Signature signatures[2] = {any_signature(step.all), any_signature(step.all)};
   const int items[2] = {any_count(step.all, signatures[0], step.size),
                         any_count(step.all, signatures[1], step.size)};

@@ -35,7 +35,6 @@ void grid(Step& step, Topology& t) {
   }
 }
 
-// At most one edge between two ranks in each direction.
 void random_graph(Step& step, Topology& t) {
   for (int i = 0; i < step.size; ++i) {
     for (int j = 0; j < step.size; ++j) {
@@ -75,7 +74,6 @@ void alltoall(Step& step, Call& call, const Topology& t) {
               in.count, in.type(), t.comm);
 }
 
-// Items on an edge.
 int carried(const Step& step, int from, int to, int most) {
   if (from == MPI_PROC_NULL || to == MPI_PROC_NULL) return 0;
   Random random(mixed(step.key, static_cast<uint64_t>(from * 100 + to + 7)));
@@ -141,7 +139,7 @@ constexpr Make kCalls[] = {allgather, alltoall, allgatherv, alltoallv, alltoallw
 
 void neighbors(Step& step) {
   Topology t;
-  // No reordering, because carried() uses the ranks of step.comm.
+  // Ranks keep their order, because carried() uses the ranks of step.comm.
   (step.all.one_in(2) ? grid : random_graph)(step, t);
   run_calls(step, [&t](Step& s, Call& call) {
     kCalls[s.all.below(static_cast<int>(std::size(kCalls)))](s, call, t);

@@ -28,7 +28,8 @@ std::vector<Message> any_messages(Step& step, bool to_self) {
   Random& all = step.all;
   std::vector<Message> messages;
   const int number = all.between(1, 8);
-  const int wild = all.below(4);  // 0, 1: nothing; 2: any tag; 3: any source, with a tag for each
+  const int wild = all.below(4);  // 0, 1: no wildcard; 2: any tag; 3: any source, with a tag for
+                                  // each
   const bool own_tags = wild == 3 || all.one_in(2);
   for (int i = 0; i < number; ++i) {
     Message m;
@@ -207,14 +208,13 @@ void receive(Step& step, const Message& m, Buffer& b) {
   step.see("received", b);
 }
 
-// Each message completes before the next message starts.
 void in_turn(Step& step) {
   if (step.size == 1) return;
   const std::vector<Message> messages = any_messages(step, false);
   Attached attached(bytes_buffered(messages));
   for (size_t i = 0; i < messages.size(); ++i) {
     Message m = messages[i];
-    // The receive may not be posted yet.
+    // The receiver may not have posted the receive yet.
     if (m.mode == ready) m.mode = standard;
     describe(step, m, i);
     if (m.from == step.rank) {
@@ -230,7 +230,6 @@ void in_turn(Step& step) {
   }
 }
 
-// Along a permutation, or to a neighbor or MPI_PROC_NULL.
 void sendrecv(Step& step) {
   std::vector<int> next(static_cast<size_t>(step.size));
   for (size_t i = 0; i < next.size(); ++i) next[i] = static_cast<int>(i);

@@ -9,7 +9,6 @@
 
 namespace {
 
-// Only the receive fails.
 void truncation(Step& step) {
   if (step.size == 1) return;
   const int from = step.all.below(step.size), to = (from + 1) % step.size;
@@ -111,7 +110,6 @@ void partitioned(Step& step) {
   }
 }
 
-// Null and inactive requests have an empty status.
 void empty(Step& step) {
   int value = 0, flag = -1, index = -5, number = -5;
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -139,7 +137,6 @@ void empty(Step& step) {
   if (requests[0] != MPI_REQUEST_NULL) MPI_Request_free(&requests[0]);
 }
 
-// MPI_PROC_NULL.
 void to_nothing(Step& step) {
   int value = 9;
   MPI_Status status;

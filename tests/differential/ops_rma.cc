@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr int kSlot = 4096;  // bytes per origin in a target's window
+constexpr int kSlot = 4096;
 
 struct Window {
   MPI_Win win = MPI_WIN_NULL;
@@ -57,17 +57,16 @@ MPI_Aint place(const Window& w, int target, MPI_Aint byte) {
   return w.bases[static_cast<size_t>(target)] + byte / w.unit;
 }
 
-// An access of this origin to its slot at a target, with memory for the epoch.
 struct Access {
   std::vector<unsigned char> out, in, compare;
   Layout layout;
-  size_t seen = 0;  // defined bytes of `in`
+  size_t seen = 0;
 };
 
 enum class Ways { fence, post, lock, lock_all };
 
 struct Task {
-  int kind = 0;  // index of kKinds
+  int kind = 0;
   int target = 0, count = 0, target_count = 0;
   MPI_Aint at = 0;
   const Basic* basic = nullptr;
@@ -77,7 +76,6 @@ struct Task {
 constexpr const char* kKinds[] = {
     "put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"};
 
-// Returns the defined bytes of `in`.
 size_t perform(Step& step, const Window& w, const Task& t, Access& a) {
   const MPI_Datatype type = t.basic->type;
   const auto bytes = static_cast<size_t>(t.count * t.basic->extent);
@@ -131,7 +129,7 @@ void access(Step& step, const Window& w, int target, Access& a) {
   for (size_t i = 0; i < static_cast<size_t>(t.count + 1); ++i) {
     set_value(basic, &a.out[i * static_cast<size_t>(basic.extent)], step.mine, Values::sums);
   }
-  // At the target, a derived type with equally many elements, inside the slot.
+  // The target uses a derived type with equally many elements, inside the slot.
   a.layout = predefined(reduction.basic);
   t.target_count = t.count;
   t.target_type = basic.type;
@@ -178,7 +176,7 @@ void epoch(Step& step, const Window& w) {
   Access a;
   std::vector<int64_t> mine;
   std::vector<double> real;
-  // One access per target and epoch, so accesses are independent.
+  // One access per target and epoch keeps accesses independent.
   std::vector<int> targets;
   for (int i = 0; i < step.size; ++i) targets.push_back((step.rank + i) % step.size);
   step.mine.shuffle(targets);
@@ -236,7 +234,7 @@ void windows(Step& step) {
   const int epochs = step.all.between(1, 4);
   for (int i = 0; i < epochs; ++i) {
     epoch(step, w);
-    // Reads the memory under a lock of this rank.
+    // A lock of this rank's memory precedes the read.
     MPI_Barrier(step.comm);
     step.ok(MPI_Win_lock(MPI_LOCK_SHARED, step.rank, 0, w.win), "MPI_Win_lock");
     step.see("window", w.memory, static_cast<size_t>(kSlot) * static_cast<size_t>(step.size + 1));

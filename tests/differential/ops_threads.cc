@@ -8,7 +8,7 @@
 
 namespace {
 
-// Operations without state of the process.
+// Threads may run operations without state of the process.
 std::vector<const Operation*> allowed() {
   std::vector<const Operation*> all;
   for (const Operation* list : {kCollectives, kTypes}) {

@@ -70,7 +70,6 @@ void packing(Step& step, Buffer& b, const Signature& signature, int items) {
   std::vector<unsigned char> packed(static_cast<size_t>(size) + 1);
   step.ok(MPI_Pack(b.at(), b.count, b.type(), packed.data(), size, &place, MPI_COMM_SELF),
           "MPI_Pack");
-  // Into another type with the same elements.
   Layout layout = Buffer::wrapped(step.mine, signature, items, &count);
   Buffer other(std::move(layout), count, count);
   other.fill(step.mine.next(), Values::raw);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequent faults of MPICH and Open MPI. Programs avoid them, and skip the comparison.
+// Frequent faults of MPICH and Open MPI. Programs avoid the faults and skip the comparison.
 #pragma once
 
 #include <mpi.h>
@@ -26,7 +26,8 @@ constexpr bool kNoElementsOfStructs = kMpich;
 // collectives (MPI-5.0, 3.7.5: MPI_UNDEFINED).
 constexpr bool kWaitsForInactive = kMpich;
 // MPICH 5.0.2: MPI_Request_free of an inactive persistent collective frees a schedule still in a
-// list, as valgrind shows; later calls crash or hang (MPI-5.0, 6.13). Uses nonblocking calls.
+// list, as valgrind shows; later calls crash or hang (MPI-5.0, 6.13). Programs use nonblocking
+// calls instead.
 constexpr bool kNoPersistentCollectives = kMpich;
 // MPICH 5.0.2: MPI_Reduce_scatter and MPI_Reduce_scatter_block allocate the true extent per item
 // instead of the extent, as valgrind shows: user functions get memory out of bounds

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-// SplitMix64: small, and good for any seed.
+// SplitMix64 is small, and good for any seed.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -20,9 +20,7 @@ class Random {
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
     return mixed ^ (mixed >> 31);
   }
-  // 0 .. limit-1
   int below(int limit) { return static_cast<int>(next() % static_cast<uint64_t>(limit)); }
-  // first .. last
   int between(int first, int last) { return first + below(last - first + 1); }
   bool one_in(int times) { return below(times) == 0; }
   template <typename T>
@@ -40,7 +38,6 @@ class Random {
   uint64_t state_;
 };
 
-// A new seed for each pair.
 inline uint64_t mixed(uint64_t a, uint64_t b) {
   Random random(a ^ (b * 0xd1342543de82ef95u + 0x2545f4914f6cdd1du));
   return random.next();

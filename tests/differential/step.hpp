@@ -11,47 +11,42 @@
 
 class Buffer;
 
-// Command line options.
 struct Options {
   uint64_t first = 0, last = 0;
-  int only = -1;               // this operation
-  const char* kind = nullptr;  // operations of this kind
+  int only = -1;  // this operation
+  const char* kind = nullptr;
   bool verbose = false;
   bool threads = false;  // MPI_THREAD_MULTIPLE
-  bool falsify = false;  // the last rank of the first program falsifies a value
-  bool hang = false;     // the first program hangs
-  std::string out;       // path without the rank
+  bool falsify = false;
+  bool hang = false;
+  std::string out;
 };
 
 class Step {
  public:
-  // For the operation `index` of program `seed`.
   Step(uint64_t seed, int index, MPI_Comm comm, FILE* words);
 
   Random all;   // equal on all ranks
-  Random mine;  // of this rank
+  Random mine;  // differs between ranks
   MPI_Comm comm;
   int rank = 0, size = 1;
-  uint64_t key;  // seeds the streams
-  int tags;      // the first of a thousand tags
+  uint64_t key;
+  int tags;
 
-  // A fresh copy of `mine` of rank `which`.
   Random of(int which) const { return Random(mixed(key, static_cast<uint64_t>(which) + 1)); }
 
-  // Records. Verbose runs also write a line.
+  // see() records a value. Verbose runs also write a line.
   void see(const char* what, long long value);
   void see(const char* what, const void* data, size_t bytes);
   void see(const char* what, const std::string& text);
   void see(const char* what, Buffer& buffer);
-  // A real value. Libraries may differ by `bound`.
+  // near() records a real value. Libraries may differ by `bound`.
   void near(const char* what, double value, double bound);
-  // Records the class of an error. Returns true without an error.
+  // ok() records the class of an error. Returns true without an error.
   bool ok(int error, const char* call);
-  // Source, tag, and elements of `type`.
   void see(const char* what, const MPI_Status& status, MPI_Datatype type);
-  // Describes the next action in verbose runs.
   __attribute__((format(printf, 2, 3))) void say(const char* format, ...);
-  // Skips the comparison, for a known fault of the library.
+  // skip() skips the comparison, for a known fault of the library.
   void skip(const char* why) { skipped_ = why; }
 
   void add(const Step& other);
@@ -62,7 +57,7 @@ class Step {
   uint64_t hash() const { return hash_; }
   const std::string& reals() const { return reals_; }
   const std::string& skipped() const { return skipped_; }
-  std::string prefix;  // of verbose lines
+  std::string prefix;
 
  private:
   void mix(const char* what, const void* data, size_t bytes);
@@ -79,6 +74,6 @@ struct Operation {
   void (*run)(Step& step);
   int weight;
 };
-// One list per ops_*.cc. An entry without a name ends a list.
+// Each ops_*.cc has one list. An entry without a name ends a list.
 extern const Operation kPointToPoint[], kRequests[], kCollectives[], kInter[], kNeighbors[],
     kWindows[], kTypes[], kObjects[], kErrors[], kThreads[];

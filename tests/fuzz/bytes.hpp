@@ -11,7 +11,7 @@
 
 namespace tern::fuzz {
 
-/// Zeros after the end of the input.
+/// After the end of the input, all bytes are 0.
 class Bytes {
  public:
   Bytes(const uint8_t* data, size_t size) : data_(data), left_(size) {}
@@ -25,7 +25,7 @@ class Bytes {
     left_ -= bytes;
     return value;
   }
-  /// A separate block, so that sanitizers detect reads beyond its end.
+  /// A separate block lets sanitizers detect reads beyond its end.
   std::vector<std::byte> block(size_t bytes) {
     std::vector<std::byte> made(bytes);
     const size_t there = std::min(left_, bytes);

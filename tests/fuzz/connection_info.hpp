@@ -27,7 +27,7 @@
 
 namespace tern::fuzz {
 
-/// Rank 0 of two; the program supplies the peer's connection info.
+/// InfoBoot is rank 0 of two; the program supplies the peer's connection info.
 class InfoBoot final : public boot::Boot {
  public:
   boot::ConnectionInfo info_of_peer{};
@@ -53,7 +53,7 @@ class InfoBoot final : public boot::Boot {
   void finalize() override {}
 };
 
-/// Reads every payload completely.
+/// ReadingSink reads every payload completely.
 class ReadingSink final : public btl::Sink {
  public:
   void arrived(btl::Endpoint&, const btl::Frame& frame) noexcept override {
@@ -64,7 +64,7 @@ class ReadingSink final : public btl::Sink {
   std::vector<std::byte> copy_;
 };
 
-/// The hostile peer: a process with the open file, and memory in a valid state.
+/// The hostile peer is a process with the open file, and memory in a valid state.
 class InfoPeer {
  public:
   static constexpr btl::sm::Shape kShape{1, 2, 64, 4};
@@ -93,7 +93,6 @@ class InfoPeer {
     address.inode = inode;
     return address;
   }
-  /// The peer's connection info with `address`.
   [[nodiscard]] static btl::ConnectionInfo connection_info(const btl::sm::SmAddress& address) {
     btl::ConnectionInfo info{};
     info.wire_version = btl::kWireVersion;
@@ -130,7 +129,8 @@ class InfoProgram {
   }
 
  private:
-  // The valid connection info with some bytes changed, but never another process of this machine.
+  // make_info() changes some bytes of the valid connection info, but never names another process of
+  // this machine.
   void make_info() {
     struct stat status {};
     TERN_ASSERT(::fstat(peer_.fd().get(), &status) == 0);
@@ -143,7 +143,6 @@ class InfoProgram {
     change(info, kBeforeAddress);
     std::memcpy(boot_.info_of_peer.data(), &info, sizeof info);
   }
-  /// Changes some of the first bytes.
   template <class T>
   void change(T& value, size_t first) {
     uint8_t image[sizeof value];
@@ -192,7 +191,7 @@ class InfoProgram {
     const auto block = bytes_.block(bytes_.take<uint8_t>() % 9);
     if (!block.empty()) std::memcpy(memory + place, block.data(), block.size());
   }
-  // Writes as a sender: an owned ring, and a header in one of its cache lines.
+  // A frame plays a sender: an owned ring, and a header in one of its cache lines.
   void frame() {
     const btl::sm::Segment& segment = sm_.segment();
     const auto ring = bytes_.take<uint8_t>() % 2u;

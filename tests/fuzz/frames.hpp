@@ -26,14 +26,14 @@
 
 namespace tern::fuzz {
 
-/// A peer with dropped frames, one-sided copies, and sometimes full queues.
+/// A hostile peer has dropped frames, one-sided copies, and sometimes full queues.
 class HostileEndpoint final : public btl::Endpoint,
                               btl::ZeroCopy,
                               btl::Rdma,
                               btl::PeerCopy,
                               btl::Claims {
  public:
-  /// `late`: like a network that reads and writes memory later.
+  /// `late` models a network that reads and writes memory later.
   HostileEndpoint(core::Peer& peer, bool late) noexcept
       : Endpoint({peer}, {.zero_copy = late ? this : nullptr,
                           .rdma = late ? this : nullptr,
@@ -101,7 +101,6 @@ class HostileEndpoint final : public btl::Endpoint,
   btl::Start start_flush(btl::Operation& operation) noexcept override {
     return start({}, operation);
   }
-  /// Completes the oldest pending operation, if any.
   void end_one(btl::Sink& sink) {
     if (under_way.empty()) return;
     const auto [operation, data] = under_way.front();
@@ -127,7 +126,7 @@ class HostileEndpoint final : public btl::Endpoint,
     under_way.emplace_back(&operation, data);
     return btl::Start::kStarted;
   }
-  // Reads the piece for the sanitizer.
+  // The sanitizer checks the read.
   void read(const iovec& piece) {
     const auto* first = static_cast<const char*>(piece.iov_base);
     copy_.assign(first, first + piece.iov_len);
@@ -141,12 +140,12 @@ class HostileEndpoint final : public btl::Endpoint,
 
 inline constexpr size_t kLarge = 140000;  // two chunks of a copy by both ends
 
-/// The process under attack, made once, with a new pml for every input.
+/// The process under attack is made once, with a new pml for every input.
 class Target {
  public:
   static constexpr int kRanks = 3;
   core::Process process;
-  std::deque<HostileEndpoint> endpoints;  // by rank
+  std::deque<HostileEndpoint> endpoints;
   std::vector<std::byte> large = std::vector<std::byte>(kLarge);
 
   Target() : job_(kRanks), boot_(job_.boot(0)) {
@@ -168,7 +167,7 @@ class Target {
     for (uint32_t rank = 0; rank < kRanks; ++rank)
       endpoints.emplace_back(process.peer(rank), rank == 2);
   }
-  /// Registers the peers with the pml, as a transport does.
+  /// connect() registers the peers with the pml, as a transport does.
   void connect(pml::P2p& pml) {
     for (uint32_t rank = 1; rank < kRanks; ++rank) pml.engine.peers.contact(endpoints[rank]);
   }
@@ -271,7 +270,7 @@ class FrameProgram {
     const int error = pml_->isend(buffer(), to, mode, &request);
     keep(error, request);
   }
-  // Removes completed requests and checks the results.
+  // settle() removes completed requests and checks the results.
   void settle() {
     for (size_t i = 0; i < requests_.size();) {
       core::Request* request = requests_[i];
@@ -305,7 +304,7 @@ class FrameProgram {
     claims.finished = bytes_.take<uint32_t>();
     claims.failed = bytes_.take<uint8_t>();
   }
-  // A frame with any header; the payload begins with a request's name if the flags require.
+  // A frame has any header; the payload begins with a request's name if the flags require.
   void frame() {
     const auto flags = bytes_.take<uint8_t>();
     btl::Header header{};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzz target: the handle table against a plain model: insert, erase, renew and find of any
 // handles.
-// Run: clang++ -fsanitize=fuzzer,address tests/fuzz/handles.cc ... (tests/fuzz/README.md), or
-// without libFuzzer the unit test tests/unit/abi/handles_test with pseudo-random bytes.
 #include "handles.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

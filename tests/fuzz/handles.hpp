@@ -54,7 +54,7 @@ class HandleModel {
     const uintptr_t word = table_.from_int(number);
     if (word >= core::HandleTable::kPredefined) TERN_ASSERT(words_.count(word) == 1);
   }
-  /// A formerly valid handle with some bits changed.
+  /// near() returns a formerly valid handle with some bits changed.
   [[nodiscard]] uintptr_t near(size_t which, uintptr_t flips) const {
     return seen_.empty() ? flips : seen_[which % seen_.size()] ^ flips;
   }

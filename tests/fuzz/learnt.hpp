@@ -42,7 +42,7 @@ class LearntProgram {
  private:
   static constexpr size_t kMost = 4096;
 
-  /// Writes the text as the whole file, or after a valid head.
+  /// write() writes the text as the whole file, or after a valid head.
   void write(uint8_t how, const std::string& text) const {
     const auto lines = std::count(text.begin(), text.end(), '\n');
     if (how % 4 < 2) {
@@ -74,7 +74,7 @@ class LearntProgram {
     }
   }
 
-  /// A file of another program is kept; any other file takes the lines and is complete.
+  /// merge() keeps a file of another program; any other file takes the lines and is complete.
   void merge(const std::string& text) const {
     const std::string line = text.substr(0, text.find('\n'));
     if (line.empty()) return;

@@ -54,7 +54,7 @@ class SharedJobProgram {
       const int whose = rank();
       const std::string name = key();
       job_.put(whose, name, bytes_.text(bytes_.take<uint8_t>()));
-    } catch (const Error&) {  // full
+    } catch (const Error&) {
     }
   }
   void look() {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded: the program's malloc and new return device memory.
+// A preloaded library: the program's malloc and new return device memory.
 //
 // Why: the unchanged tests of tests/mpi also cover device memory. Static data, stacks and libraries
-// keep host memory, so kinds mix.
-// GPU_HEAP selects `managed`, or `device` on a machine with processor access (SOFTCUDA_OPEN). At
-// exit a line goes to GPU_HEAP_LOG: allocations, copies and kernels. Headers detect underruns and
-// double frees.
-// Not for sanitizers: other allocations use glibc's internal names.
+// keep host memory, so kinds mix. GPU_HEAP selects `managed`, or `device` on a machine with
+// processor access (SOFTCUDA_OPEN). At exit the library appends the numbers of allocations, copies
+// and kernels to GPU_HEAP_LOG. Sanitizers are excluded, because other allocations use glibc's
+// internal names.
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -35,10 +34,10 @@ namespace {
 
 struct Head {
   uint64_t magic;
-  size_t bytes;  // as requested
-  size_t whole;  // with padding
-  void* place;   // start of the padded memory
-  Head* next;    // next free place
+  size_t bytes;
+  size_t whole;
+  void* place;
+  Head* next;
 };
 constexpr uint64_t kTaken = 0x7465'726e'6865'6170, kFree = 0x7465'726e'6672'6565;
 constexpr size_t kBlock = size_t{32} << 20, kSmallest = 128;
@@ -47,12 +46,11 @@ constexpr int kMostBlocks = 4096;
 struct Block {
   std::atomic<uintptr_t> begin{0}, bytes{0};
 };
-constinit std::mutex
-    mutex;  // guards all below except the blocks, which readers see as they are filled
+constinit std::mutex mutex;  // guards all below but the blocks, which readers see during a fill
 constinit Block blocks[kMostBlocks];
 constinit std::atomic<int> block_count{0};
 constinit Head* free_places[64];
-constinit uintptr_t room = 0, room_end = 0;  // rest of the newest block
+constinit uintptr_t room = 0, room_end = 0;
 constinit std::atomic<unsigned long> allocations{0};
 constinit thread_local bool inside __attribute__((tls_model("initial-exec"))) = false;
 
@@ -191,7 +189,7 @@ Range find_program() {
           range.begin = begin < range.begin ? begin : range.begin;
           range.end = end > range.end ? end : range.end;
         }
-        return 1;  // the first object is the program
+        return 1;
       },
       &found);
   return found;

@@ -23,7 +23,7 @@
 
 enum { kLargest = 128 << 10, kQueued = 10000 };
 
-// Waiting frames, ordered by departure.
+// Waiting frames are ordered by departure.
 struct Frame {
   struct Frame* next;
   int64_t due;  // ns
@@ -47,7 +47,7 @@ static int open_on(const char* name) {
   struct packet_mreq all = {.mr_type = PACKET_MR_PROMISC};
   at.sll_ifindex = all.mr_ifindex = (int)if_nametoindex(name);
   const int fd = socket(AF_PACKET, SOCK_RAW, 0);
-  // With this header a frame keeps its offloads: checksums not yet made, segments not yet cut.
+  // With PACKET_VNET_HDR a frame keeps the offloads: checksums not yet made, segments not yet cut.
   if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof one) != 0 ||
       setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one) != 0 ||
       setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) != 0 ||

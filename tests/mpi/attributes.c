@@ -88,7 +88,7 @@ static void freed_key(void) {
   CHECK(flag && value == place + 1);
   OK(MPI_Comm_delete_attr(MPI_COMM_WORLD, key));
   again = key;
-  OK(MPI_Comm_free_keyval(&again));  // as in a delete callback
+  OK(MPI_Comm_free_keyval(&again));
   OK(MPI_Comm_free(&dup));
   CHECK(copies == 1 && deletes == 2);
   FAILS(MPI_Comm_get_attr(MPI_COMM_WORLD, key, &value, &flag), MPI_ERR_KEYVAL);

@@ -15,7 +15,6 @@ static UNUSED void sleep_ms(int ms) {
   nanosleep(&pause, NULL);
 }
 
-// statuses[r] is the wait status of rank r.
 static UNUSED void fork_ranks(int count, void (*body)(int rank, int count), int* statuses) {
   pid_t children[64];
   fflush(NULL);

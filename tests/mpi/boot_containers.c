@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Containers of one host, without mpirun. With a user namespace per rank, keeper threads pass the
-// shared memory on, and a dead rank is noticed. With a network namespace per rank, every rank gets
-// an error at the first contact.
+// shared memory on. With a network namespace per rank, every rank gets an error at the first
+// contact.
 //
 // ranks: singleton
 // timeout: 60
@@ -17,7 +17,6 @@
 
 enum { kVictim = 2, kFlood = 5000 };
 
-// Same as `unshare -U -r`.
 static int contain(int spaces) {
   char map[64];
   const int length = snprintf(map, sizeof map, "0 %u 1", geteuid());
@@ -81,7 +80,7 @@ static void find_nothing(int me, int members) {
   const int code = MPI_Barrier(comm);
   if (code == MPI_SUCCESS) FAIL("%s", "a barrier");
   check_says(code, MPI_ERR_OTHER, "network namespace");
-  sleep_ms(1000);  // the other rank fails, too
+  sleep_ms(1000);
   _exit(0);
 }
 

@@ -8,7 +8,7 @@
 #include "boot.h"
 
 static char directory[] = "/tmp/tern-boot-XXXXXX";
-static int requests, fences, ended;  // counts of put and get; of fence, in this world; of done
+static int requests, fences, ended;
 static int patience_ms = 30000;
 static MPIX_Boot files;
 
@@ -21,7 +21,7 @@ static int file_put(void* context, const char* key, const void* value, int bytes
   CHECK(context == &files);
   ++requests;
   file_name(name, sizeof name, files.rank, key);
-  // A test gives one rank to two processes.
+  // A test gives one rank to two processes, so the file's name has the process number.
   snprintf(fresh, sizeof fresh, "%s.%d", name, (int)getpid());
   FILE* file = fopen(fresh, "w");
   if (file == NULL) return MPI_ERR_NO_SPACE;

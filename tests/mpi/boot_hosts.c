@@ -8,7 +8,6 @@
 
 #include "boot_files.h"
 
-// Two host names, so no shared memory.
 static void two_hosts(int me, int members) {
   files_boot(me, members, "hosts");
   files.host = me % 2 == 0 ? "even" : "odd";
@@ -31,7 +30,7 @@ static void blocks(int me, int members) {
   OK(MPI_Session_finalize(&session));
 }
 
-// In a child process, because UCX reads the environment at load time.
+// has_network() needs a process of its own, because UCX reads the environment at load time.
 static void has_network(int me, int members) {
   (void)me, (void)members;
   if (dlopen("libucp.so.0", RTLD_LAZY) == NULL && dlopen("libfabric.so.1", RTLD_LAZY) == NULL)

@@ -57,7 +57,7 @@ static void two_broadcasts(MPI_Comm comm) {
   OK(MPI_Bcast(data, sizeof data, MPI_CHAR, 0, comm));
 }
 
-// The root leaves broadcast data unread. The first broadcasts allocate the slots.
+// The first broadcasts allocate the slots.
 static void unread(int me, int members) {
   MPI_Comm comm;
   MPI_Session session = begin_world(me, members, "unread", &comm);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measurements without a launcher (MPIX_Boot_provide, as under torchrun): rank 0 sends the lines of
-// TERN_COLL_LEARNT with the connection infos, and writes the job's measurements.
+// TERN_COLL_LEARNT without a launcher (MPIX_Boot_provide, as under torchrun): rank 0 sends the
+// file's lines with the connection infos, and writes the job's measurements.
 //
 // ranks: singleton
 // timeout: 120
@@ -12,7 +12,7 @@
 
 enum { kBytes = 8192, kMost = 4, kLearns = 400 };
 
-static char file[64], said[64];  // TERN_COLL_LEARNT; rank 0's standard error
+static char file[64], said[64];
 static int calls, sessions;
 
 static void gather(MPI_Comm comm, int me, int members) {
@@ -61,7 +61,6 @@ static int has_line(const char* name, const char* first, const char* second) {
   return found;
 }
 
-// A valid head, `more` lines of other calls, and a line of the tested call.
 static void plant(int more) {
   char head[1024];
   FILE* open = fopen(file, "r");
@@ -90,7 +89,7 @@ int main(void) {
     unlink(file);
     run("learn", of_sessions, kLearns);
     CHECK(has_line(file, "allgather 4 4097..8192 ", " us, "));
-    for (int more = 0; more <= 1000; more += 1000) {  // 60 KB
+    for (int more = 0; more <= 1000; more += 1000) {
       plant(more);
       run("auto", of_sessions, 1);
       CHECK(has_line(said, "on 4 ranks: ring ", "by measurement"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wrong MPIX_Boot, a failing function or contradicting ranks give every rank an error, and no
+// A wrong MPIX_Boot, a failing function or contradicting ranks give every rank an error, not a
 // world of one.
 //
 // ranks: singleton
@@ -28,7 +28,7 @@ static void structs(int me, int members) {
   REFUSED(job, "no/path", "job \"no/path\"");
   check_says(MPIX_Boot_provide(NULL), MPI_ERR_ARG, "boot is a null pointer");
   CHECK_EQ(ended, 0);
-  // The last call wins. abort, done and host may be null.
+  // The last MPIX_Boot_provide wins. abort, done and host may be null.
   OK(MPIX_Boot_provide(files_boot(0, 1, "first")));
   files_boot(0, 1, "second");
   files.abort = NULL;
@@ -46,7 +46,7 @@ static void init_fails(const MPIX_Boot* boot, int error_class, const char* words
   CHECK(session == MPI_SESSION_NULL);
   OK(MPI_Initialized(&flag));
   CHECK_EQ(flag, 0);
-  // A later session neither uses the old functions, nor starts a singleton world.
+  // A later session neither uses the old functions nor starts a singleton world.
   check_says(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), MPI_ERR_OTHER,
              "call MPIX_Boot_provide again");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job connected over a server on a loopback socket. Each request is a connection, and the server
-// delays the answer until the value exists.
+// answers once the value exists.
 //
 // ranks: singleton
 // timeout: 120
@@ -14,8 +14,8 @@
 
 enum { kValues = 4096, kWaiting = 512, kBytes = 8192, kMembers = 5 };
 
-// "put": `bytes` bytes follow. "get": the answer is a length and the value. "fence": the answer is
-// 0 bytes, after `rank` requests.
+// After "put" come `bytes` bytes. The answer to "get" is a length and the value, to "fence" 0 bytes
+// after `rank` requests.
 struct request {
   char what[8], key[128];
   int rank, bytes;
@@ -49,7 +49,6 @@ static void write_all(int to, const void* from, int bytes) {
   }
 }
 
-// The server runs in the parent process.
 static int answered(int socket, const struct request* request) {
   const int fence = strcmp(request->what, "fence") == 0;
   int come = 0, zero = 0;
@@ -110,7 +109,7 @@ static int socket_put(void* context, const char* key, const void* value, int byt
   char end;
   (void)context;
   const int to = ask("put", mine.rank, key, value, bytes);
-  CHECK_EQ(read(to, &end, 1), 0);  // stored
+  CHECK_EQ(read(to, &end, 1), 0);
   close(to);
   return MPI_SUCCESS;
 }

@@ -11,7 +11,6 @@
 
 #include "boot_files.h"
 
-// Ranks and sizes change. Every second world omits the last process.
 static void ten_worlds(int me, int members) {
   for (int world = 0; world < 10; ++world) {
     char job[32];
@@ -73,7 +72,6 @@ static void first_of_two(int me, int members) {
 
 static void second_of_two(int me, int members) { check_world(files_boot(me, members, "next")); }
 
-// A thread of each survivor interrupts the calls that wait for a killed rank.
 static MPI_Comm watched;
 
 static void* watch(void* unused) {

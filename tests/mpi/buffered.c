@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered sends: early completion, reuse of space, a full buffer, buffers of communicators,
-// automatic buffers, detach and flush.
+// Buffered sends: early completion, reuse of space, a full buffer, buffers of communicators, detach
+// and flush.
 // ranks: 1 2 3
 // env: TERN_TEST=net_eager=8k
 #include "check.h"
@@ -42,7 +42,7 @@ static void send_all_first(MPI_Comm comm, int rounds) {
         CHECK_EQ(flag, 1);
       }
     }
-    set(-1);  // data was copied
+    set(-1);
     for (int i = kMessages - 1; i >= 0; --i) take(left, i, i, comm);
     MPI_Barrier(comm);
   }
@@ -61,7 +61,6 @@ static void check_attach_and_detach(void) {
   CHECK_EQ(bytes, sizeof memory);
 }
 
-// Large messages occupy the buffer until received.
 static void check_no_room(void) {
   static char large[100000], got[100000], small[150000 + MPI_BSEND_OVERHEAD];
   void* address;
@@ -88,8 +87,8 @@ static void check_no_room(void) {
   OK(MPI_Buffer_detach(&address, &bytes));
 }
 
-// The buffer fits exactly these messages. After a barrier proves the receives, the next sends find
-// free space, although the sender made no other call.
+// The buffer fits exactly these messages. After a barrier the next sends find free space, although
+// the sender made no other call.
 static void check_reclaim(void) {
   enum { kLarge = 3, kBytes = 4 << 20 };
   if (size == 1) return;
@@ -131,7 +130,7 @@ static void check_communicators(void) {
   OK(MPI_Wait(&flushed, MPI_STATUS_IGNORE));
   FAILS(MPI_Bsend(data, 1, MPI_INT, rank, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
   OK(MPI_Comm_free(&own));
-  memset(memory, 0, sizeof memory);  // ours again
+  memset(memory, 0, sizeof memory);
 }
 
 static void check_persistent(void) {
@@ -164,7 +163,6 @@ int main(int argc, char** argv) {
   check_automatic();
   check_communicators();
   check_persistent();
-  // MPI_Finalize detaches the buffer.
   OK(MPI_Buffer_attach(memory, sizeof memory));
   set(3);
   OK(MPI_Bsend(data, kInts, MPI_INT, (rank + 1) % size, 4, MPI_COMM_WORLD));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warmed calls allocate no memory, by counts of glibc's allocator. call_costs.sh counts
-// instructions of the same calls. Rank 0 never waits, because rank 1 polls plain memory or has
-// entered the collective.
+// Warmed calls allocate no memory. call_costs.sh counts instructions of the same calls. Rank 0
+// never waits, because rank 1 polls plain memory or has entered the collective.
 //
 // ranks: 2
 // env: TERN_SPIN=1s
@@ -40,7 +39,7 @@ int posix_memalign(void** at, size_t grain, size_t bytes) {
 
 enum { kWarm = 64, kTimes = 20, kLarge = 65536 };
 static int rank, failures;
-static atomic_int* word;  // shared by both ranks
+static atomic_int* word;
 static MPI_Win window;
 static double small[2], out[kLarge / 8], in[kLarge / 8];
 
@@ -76,10 +75,9 @@ static void allreduce_64k(void) {
   MPI_Allreduce(out, in, kLarge / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-// Rank 1's action for a call of rank 0.
+// Peer is rank 1's action for a call of rank 0.
 typedef enum { kNothing, kReceivesAfter, kSends, kIsProbed, kJoins } Peer;
 
-// Rank `who` publishes the next step. The other rank waits.
 static void step_of(int who) {
   static int step = 0;
   ++step;
@@ -107,7 +105,6 @@ static void call_once(const char* name, Peer peer, void (*call)(void)) {
   if (sends) step_of(0);
 }
 
-// Returns the largest number of allocations in a call.
 static long run(const char* name, Peer peer, void (*call)(void), int times) {
   long most = 0;
   step_of(1);
@@ -157,7 +154,6 @@ int main(int argc, char** argv) {
   MEASURE(allreduce_self, kNothing);
   MEASURE(allreduce_8, kJoins);
   MEASURE(allreduce_64k, kJoins);
-  // Self-test of the counter.
   const long before = allocations;
   void* volatile some = malloc((size_t)size);
   free(some);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks with place and rank of a failure, and known data. Why: a passing test prints nothing, and
-// the first failure ends the job.
+// Checks with place and rank of a failure, and known data. The first failure ends the job.
 #ifndef TERN_TESTS_CHECK_H
 #define TERN_TESTS_CHECK_H
 
@@ -11,7 +10,7 @@
 
 #define UNUSED __attribute__((unused))
 
-static int rank UNUSED, size UNUSED;  // in MPI_COMM_WORLD
+static int rank UNUSED, size UNUSED;
 
 static UNUSED void (*before_abort)(void);
 
@@ -44,7 +43,7 @@ static UNUSED void (*before_abort)(void);
     if (code_ != MPI_SUCCESS) FAIL("%s gives %s", #call, error_text(code_)); \
   } while (0)
 
-// The error handler must return.
+// FAILS needs an error handler that returns.
 #define FAILS(call, error_class)                                                             \
   do {                                                                                       \
     const int code_ = (call);                                                                \
@@ -95,7 +94,7 @@ static UNUSED void need(int ranks) {
   exit(77);
 }
 
-// Depends on seed and place, to detect lost, doubled and moved bytes.
+// The byte depends on seed and place, to detect lost, doubled and moved bytes.
 static UNUSED unsigned char pattern(size_t place, unsigned seed) {
   const unsigned long long x = (place + 1) * 0x9e3779b97f4a7c15ULL + seed * 0xd1342543de82ef95ULL;
   return (unsigned char)(x >> 56 ^ x >> 31);
@@ -106,7 +105,7 @@ static UNUSED void fill(void* buffer, size_t bytes, unsigned seed) {
   for (size_t i = 0; i < bytes; ++i) at[i] = pattern(i, seed);
 }
 
-// Returns the index of the first byte unlike fill(), or `bytes`.
+// first_wrong() returns the index of the first byte unlike fill(), or `bytes`.
 static UNUSED size_t first_wrong(const void* buffer, size_t bytes, unsigned seed) {
   const unsigned char* at = (const unsigned char*)buffer;
   for (size_t i = 0; i < bytes; ++i)
@@ -121,7 +120,6 @@ static UNUSED size_t first_wrong(const void* buffer, size_t bytes, unsigned seed
       FAIL("%s: byte %zu of %zu is wrong (seed %u)", #buffer, wrong_, bytes_, (unsigned)(seed)); \
   } while (0)
 
-// Returns 1 if all bytes in [from, to) equal `value`.
 static UNUSED int untouched(const void* buffer, size_t from, size_t to, int value) {
   const unsigned char* at = (const unsigned char*)buffer;
   for (size_t i = from; i < to; ++i)
@@ -140,7 +138,6 @@ static UNUSED int untouched(const void* buffer, size_t from, size_t to, int valu
     if (found_ != (count)) FAIL("%s has count %d, expected %d", #status, found_, (count)); \
   } while (0)
 
-// Message sizes around every protocol threshold.
 static const int kSizes[] UNUSED = {
     0,     1,     3,     8,      15,     31,     47,     48,      49,      63,      64,     65,
     127,   128,   1000,  1023,   1024,   1025,   2047,   2049,    4095,    4096,    4097,   8143,

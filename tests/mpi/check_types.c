@@ -10,7 +10,6 @@ enum { kSmall = 10, kLarge = 200000 };
 static MPI_Comm comm;
 static double space[2 * kLarge];
 
-// In both orders of arrival.
 static void meet(int send_count, MPI_Datatype send_type, int recv_count, MPI_Datatype recv_type,
                  int expected) {
   for (int late = 0; late < 2; ++late) {

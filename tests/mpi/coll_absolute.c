@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives with a common base address of both buffers: MPI_BOTTOM with absolute types, or
-// separate or interleaved data of an array. A model checks the whole array. SEED=number repeats a
-// round.
+// separate or interleaved data of an array. SEED=number repeats a round.
 // ranks: 1 2 3 5
 #include "check.h"
 
@@ -22,7 +21,7 @@ enum Kind {
   kKinds
 };
 enum { kBlocking, kNonblocking, kPersistent, kForms };
-enum { kEqual, kVarying, kTyped };  // equal blocks; different sizes; a type each
+enum { kEqual, kVarying, kTyped };
 static const char* const kNames[] = {"bcast",
                                      "gather",
                                      "scatter",
@@ -76,7 +75,6 @@ static void add_block(struct Side* side, const struct Call* call, int from, int 
   side->total += side->counts[side->blocks++];
 }
 
-// The neighbors are the rank itself and the next rank of a ring.
 static void add_blocks(struct Side* side, const struct Call* call, int sends) {
   const int root = rank == call->root;
   switch (call->kind) {
@@ -109,7 +107,6 @@ static void add_blocks(struct Side* side, const struct Call* call, int sends) {
   }
 }
 
-// Equal blocks are consecutive. Other blocks are in reverse order.
 static void settle(struct Side* side, const struct Call* call) {
   int next = 0;
   for (int i = 0; i < side->blocks; ++i) {
@@ -119,7 +116,6 @@ static void settle(struct Side* side, const struct Call* call) {
   }
 }
 
-// A type with an integer at `start` and an extent of `step` integers.
 static MPI_Datatype type_of(int start, int step) {
   const int one = 1;
   const MPI_Aint where = absolute + start * (MPI_Aint)sizeof(int);
@@ -189,7 +185,7 @@ static void exchanges(const struct Call* call, struct Side* out, struct Side* in
   if (call->sizes == kVarying)
     FORMS(Alltoallv, Ialltoallv, base(), out->counts, out->displs, out->type, base(), in->counts,
           in->displs, in->type, MPI_COMM_WORLD);
-  for (int b = 0; b < size; ++b)  // in bytes
+  for (int b = 0; b < size; ++b)
     out->displs[b] = (int)out->bytes[b], in->displs[b] = (int)in->bytes[b];
   if (call->sizes == kTyped)
     FORMS(Alltoallw, Ialltoallw, base(), out->counts, out->displs, out->types, base(), in->counts,
@@ -209,7 +205,6 @@ static void exchanges_beside(const struct Call* call, struct Side* out, struct S
           base(), in->counts, in->bytes, in->types, ring);
 }
 
-// A persistent request runs twice.
 static void finish(const struct Call* call, MPI_Request* request) {
   if (call->form == kBlocking) return;
   for (int run = 0; run < 2; ++run) {
@@ -311,7 +306,7 @@ static void reduces(struct Call* call) {
   const int start = 3, scatters = call->kind == kReduceScatter;
   const int leaf = call->kind == kReduce && rank != call->root;
   const int inside = absolute != 0 || (call->inside && call->form != kPersistent);
-  if (absolute != 0 && call->form == kPersistent) call->form = kNonblocking;  // once in place
+  if (absolute != 0 && call->form == kPersistent) call->form = kNonblocking;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Datatype type = type_of(start, 1);
   MPI_Op op;
@@ -336,7 +331,8 @@ static void reduces(struct Call* call) {
                            : (char*)(array + apart),
                   type, op, &request);
   finish(call, &request);
-  // In place, reduce-scatter defines only the own block. Rank 0's exscan result is undefined.
+  // In place, reduce-scatter defines only the rank's own block. Rank 0's exscan result is
+  // undefined.
   if (inside && scatters)
     for (int i = results; i < total; ++i) array[start + i] = expected[start + i];
   compare(call, inside ? "in place" : "apart");

@@ -8,7 +8,7 @@
 
 static const MPI_Count kMany = ((MPI_Count)1 << 31) + 4099;
 
-// Ends, and places where a 32-bit number would wrap.
+// Probes: both ends, and places where a 32-bit number would wrap.
 static const MPI_Count kProbes[] = {
     0, 1, 1048573, ((MPI_Count)1 << 31) - 1, (MPI_Count)1 << 31, ((MPI_Count)1 << 31) + 4098};
 enum { kProbeCount = sizeof kProbes / sizeof kProbes[0] };
@@ -25,7 +25,6 @@ static void vectors(unsigned char* memory) {
   if (rank == 0) mark(memory, 1);
   OK(MPI_Bcast_c(memory, kMany, MPI_BYTE, 0, MPI_COMM_WORLD));
   expect(memory, 1);
-  // The other rank's elements are 0 now.
   if (rank == 1) memset(memory, 0, (size_t)kMany);
   OK(MPI_Allreduce_c(MPI_IN_PLACE, memory, kMany, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD));
   expect(memory, 1);
@@ -43,7 +42,6 @@ static void blocks(unsigned char* memory) {
   for (int r = 0; r < 2; ++r) expect(memory + kMany * r, 7 + (unsigned)r);
 }
 
-// Two blocks with a total above 2^31.
 static void exchanged(unsigned char* memory) {
   const MPI_Count half = kMany / 2;
   unsigned char *in = memory, *out = memory + half * 2;
@@ -77,7 +75,6 @@ static void partial_sums(unsigned char* memory) {
   expect(memory, 40);
 }
 
-// A vector above 2^31. Each rank gets half.
 static void scattered_sum(unsigned char* memory) {
   const MPI_Count half = kMany / 2;
   memset(memory, 0, (size_t)kMany);
@@ -89,7 +86,6 @@ static void scattered_sum(unsigned char* memory) {
   }
 }
 
-// A type larger than INT_MAX bytes.
 static void large_type(unsigned char* memory) {
   MPI_Datatype row;
   OK(MPI_Type_contiguous_c(kMany, MPI_BYTE, &row));

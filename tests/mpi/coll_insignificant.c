@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Insignificant arguments may have any value: root arguments on other ranks, the root's part with
-// MPI_IN_PLACE, rank 0's exscan result, the other side of an inter-communicator.
+// MPI_IN_PLACE, the other side of an inter-communicator.
 // ranks: 1 2 3 5
 #include "check.h"
 
@@ -101,7 +101,6 @@ static void nothing(void) {
   RUN(Bcast, Ibcast, NULL, 0, MPI_INT, 0);
 }
 
-// The root is rank 0 of the even group if `from_even`.
 static void between(MPI_Comm inter, int others, int from_even) {
   const int in_roots = (rank % 2 == 0) == from_even, n = in_roots ? others : size - others;
   int mine = 100 + rank, all[kMost], sum = 0, value = -1, counts[kMost], displs[kMost];

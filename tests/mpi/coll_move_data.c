@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives that move data: every root, counts around thresholds, in place, types with holes that
-// differ at both ends, blocking and nonblocking.
+// differ at both ends.
 // ranks: 1 2 3 4 5 8
 // timeout: 180
 #include "check.h"
 
-// An element is three ints. A kind is a datatype for elements.
 enum { kInts = 3 };
 struct Kind {
   MPI_Datatype type;
   int per_element;
-  int stride;  // ints from element to element
+  int stride;
   int places[kInts];
 };
 static struct Kind kinds[3];
@@ -155,7 +154,6 @@ static void alltoall(const struct Kind* mine, const struct Kind* theirs, int n, 
   free(out);
 }
 
-// Displacements count elements of the type and leave gaps.
 static int sizes_of(const struct Kind* kind, int n, int symmetric, int* counts, int* displs,
                     int sends, long* places) {
   long at = 0;
@@ -190,7 +188,6 @@ static void alltoallv(const struct Kind* mine, const struct Kind* theirs, int n,
   free(out);
 }
 
-// Rank r contributes (n + r) % 6 elements.
 static void rooted_v(const struct Kind* mine, const struct Kind* theirs, int n, int root) {
   int counts[64], displs[64];
   long at = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank without a free descriptor: its collective fails, and all ranks fail once a descriptor is
+// If a rank lacks a free descriptor, its collective fails, and all ranks fail once a descriptor is
 // free.
 // ranks: 2 3 5
 // transport: sm, a network loses the peer that it has no descriptor for

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank without memory for a collective: all ranks get an error, and a copy of the communicator
+// If a rank lacks memory for a collective, all ranks get an error, and a copy of the communicator
 // works.
 // ranks: 2 4
 // env: TERN_COLL=alltoall=flat_direct
@@ -10,7 +10,6 @@
 
 enum { kInts = 1 << 20 };
 
-// Limits the address space to slightly above the current size.
 static void starve(struct rlimit* before) {
   long pages = 0;
   FILE* const file = fopen("/proc/self/statm", "r");

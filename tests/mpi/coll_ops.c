@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Non-commutative user operations keep rank order. Float sums have equal bits on all ranks and in
-// all runs. Errors name the argument.
+// all runs.
 // ranks: 1 2 3 4 5 7 8
 // timeout: 120
 #include "check.h"
@@ -99,7 +99,7 @@ static void errors(void) {
         MPI_ERR_BUFFER);
   FAILS(MPI_Allgather(&ones[rank], 1, MPI_INT, ones, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
   FAILS(MPI_Alltoall(ones, 1, MPI_INT, ones, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
-  // On MPI_COMM_SELF: a call refused by some ranks ends the collectives (coll_refused).
+  // MPI_COMM_SELF, because a call refused by some ranks ends the collectives (coll_refused).
   FAILS(MPI_Gather(ones, 1, MPI_INT, ones, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER);
   FAILS(MPI_Scatter(ones, 1, MPI_INT, ones, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER);
   free(ones);

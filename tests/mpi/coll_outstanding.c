@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many collectives in flight on overlapping communicators, with messages, completed in random
-// order; persistent restarts; no rank leaves a barrier early.
+// order.
 // ranks: 1 2 3 4 5 8
 // timeout: 120
 #include "check.h"
@@ -130,7 +130,6 @@ static void persistent_in_any_order(void) {
   for (int i = 0; i < kMade; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// All ranks read one clock.
 static void barriers(void) {
   for (int round = 0; round < 20; ++round) {
     const int late = round % size;
@@ -158,7 +157,6 @@ int main(int argc, char** argv) {
   persistent();
   persistent_in_any_order();
   barriers();
-  // A communicator may be freed while a collective is in flight.
   MPI_Request request;
   OK(MPI_Ibarrier(comms[1], &request));
   OK(MPI_Comm_free(&comms[1]));

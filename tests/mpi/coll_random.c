@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random mixture of collectives and messages on overlapping, short-lived communicators, completed
-// in random order. Takes up to 3 seconds, or a minute with --full.
+// Random collectives and messages on overlapping, short-lived communicators. The test takes up to 3
+// seconds, or a minute with --full.
 // ranks: 1 2 3 5 8
 // timeout: 120
 #include "check.h"
@@ -14,7 +14,7 @@ static unsigned next_of(unsigned* state) {
 }
 static unsigned shared_random(void) { return next_of(&shared_state); }  // equal on all ranks
 
-static MPI_Comm comms[kComms];  // MPI_COMM_NULL outside
+static MPI_Comm comms[kComms];
 
 static void make_comm(int i) {
   const unsigned how = shared_random(), salt = shared_random();
@@ -105,7 +105,6 @@ static void start(struct Started* op, MPI_Comm comm, int tag, MPI_Request* reque
   }
 }
 
-// The sum of element i over ranks [0, ranks).
 static long sum(int ranks, long i) { return ranks * (ranks - 1L) / 2 * 1000003L + ranks * i * 17; }
 
 static void expect_blocks(const struct Started* op, int blocks, int place) {

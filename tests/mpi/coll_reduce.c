@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every reduction operation on every C type against a serial reference, with every root, in place
-// and not, blocking and nonblocking.
+// and not.
 // ranks: 1 2 3 4 5 8
 // timeout: 180
 #include <complex.h>
@@ -133,7 +133,6 @@ static int nonblocking;
 static const struct Type* type;
 static int which;
 
-// wanted = data of ranks [0, end) reduced.
 static void refer(size_t count, int end) {
   type->fill(wanted, 0, count);
   for (int r = 1; r < end; ++r) {

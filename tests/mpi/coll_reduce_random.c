@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// User operations on random derived types against a serial reference: counts around thresholds, all
-// roots, in place, unequal blocks. Bytes outside elements must not change. SEED=number repeats a
-// round.
+// User operations on random derived types against a serial reference. Bytes outside elements must
+// not change. SEED=number repeats a round.
 // ranks: 1 2 3 4 5 8
 // timeout: 300
 #include "layout.h"
@@ -17,8 +16,8 @@ static const char* const kFormNames[] = {"blocking", "nonblocking", "persistent"
 struct Shape {
   enum Kind kind;
   enum Form form;
-  int root, in_place, count;  // elements of the vector or block
-  int counts[kMostRanks];     // of reduce_scatter
+  int root, in_place, count;
+  int counts[kMostRanks];
   const struct Layout* layout;
   MPI_Op op;
 };
@@ -26,7 +25,7 @@ struct Shape {
 static char* seen;
 static unsigned long long seed;
 
-// -- functions x -> a x + b modulo a prime, as a * prime + b; or their sums
+// Functions x -> a x + b modulo a prime, stored as a * prime + b, or their sums.
 
 static const struct Layout* reduced;
 static int commutes;
@@ -52,15 +51,13 @@ static int expected(int ranks, int round, long i) {
   return sum;
 }
 
-// -- data of each rank
-
 static int scatters(const struct Shape* shape) {
   return shape->kind == kReduceScatter || shape->kind == kReduceScatterBlock;
 }
 static int here(const struct Shape* shape) {
   return shape->in_place && (shape->kind != kReduce || rank == shape->root);
 }
-static long first_of(const struct Shape* shape, int r) {  // index in the whole vector
+static long first_of(const struct Shape* shape, int r) {
   long at = 0;
   for (int before = 0; before < r && scatters(shape); ++before) at += shape->counts[before];
   return at;

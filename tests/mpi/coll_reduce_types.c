@@ -16,7 +16,7 @@ struct Type {
   const char* name;
   MPI_Datatype type;
   enum Kind kind;
-  int bytes;  // of the number, half a complex number, or a pair's value
+  int bytes;
   int extent;
 };
 
@@ -113,12 +113,12 @@ static void write(char* at, int bytes, int floating, int number) {
   if (floating && bytes == (int)sizeof(double)) *(double*)(void*)at = number;
   if (floating && bytes == (int)sizeof(long double)) {
     const long double value = number;
-    memcpy(at, &value, 10);  // the rest is padding
+    memcpy(at, &value, 10);
   }
-  if (!floating) *at = (char)number;  // zeroed, little endian
+  if (!floating) *at = (char)number;
 }
 
-// Mostly 1, so products stay small.
+// Most values are 1, so products stay small.
 static int small(int from, long i) {
   const int x = (int)((i * 7 + from * 3) % 5);
   return x < 3 ? 1 : x - 2;
@@ -141,7 +141,6 @@ enum { kRoom = 32 * kMostRanks * kMost };
 static char *in, *out;  // tests/gpu/run replaces malloc by device memory
 static char wanted[kRoom], right[kRoom];
 
-// wanted = data of the first `ranks` ranks, in rank order.
 static void refer(const struct Type* type, MPI_Op op, long count, int ranks) {
   fill_with(type, wanted, 0, count);
   for (int r = 1; r < ranks; ++r) {
@@ -227,7 +226,7 @@ static void scattered(const struct Type* type, int which, int n, int in_place) {
   expect(type, before, counts[rank], "reduce_scatter", which);
 }
 
-// MPI-5.0 sections 6.9.2 and 6.9.4: the number of operations for this type.
+// MPI-5.0 sections 6.9.2 and 6.9.4 give the number of operations for this type.
 static int operations_of(const struct Type* type) {
   switch (type->kind) {
     case kInteger:

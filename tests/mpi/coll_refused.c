@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank passes wrong arguments, and the error handler returns. Waiting ranks and later collectives
-// of the communicator fail, but messages and copies work. A rank without need of the failed rank's
-// data may succeed, and fails later. If all ranks refuse a call, the communicator stays usable.
+// of the communicator fail, but messages and copies work. If all ranks refuse a call, the
+// communicator stays usable.
 // ranks: 2 3 5
 // timeout: 120
 // variant: threads
@@ -49,7 +49,6 @@ static int run(enum Kind kind, int count, MPI_Datatype type, int root) {
   }
 }
 
-// Collectives fail on all ranks after at most three calls.
 static void is_over(void) {
   int sum = 0, code = MPI_SUCCESS, tries = 0, told = -1;
   for (; code == MPI_SUCCESS; ++tries) {
@@ -106,7 +105,6 @@ static void refuses(enum Kind kind, int count, int victim, int how, int warm) {
   end_by_its_copy();
 }
 
-// All ranks wait for the refused root.
 static void refuses_as_root(int count, int victim) {
   begin_on_a_copy();
   const int code = rank == victim ? MPI_Bcast(in, -1, MPI_INT, victim, comm)
@@ -214,7 +212,6 @@ static void among_others(int victim, int count) {
   end_by_its_copy();
 }
 
-// Other requests complete, but the communicator's collectives end.
 static void persistent_starts(int victim) {
   MPI_Request good, bad;
   int sum = 0;
@@ -286,7 +283,6 @@ static void between(int victim) {
   OK(MPI_Comm_free(&own));
 }
 
-// No rank waits for the refusing rank.
 static void makes_between(int victim) {
   MPI_Comm own, inter, made;
   MPI_Group group;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random subsets of ranks pass wrong arguments to collectives. Results are undefined, but every
-// call ends, messages arrive, and a copy of the communicator works. Argument 1 is the seed;
-// argument 2 prints every call.
+// Random subsets of ranks pass wrong arguments to collectives: every call ends, messages arrive,
+// and a copy of the communicator works. Argument 1 is the seed; argument 2 prints every call.
 //
 // ranks: 2 3 4
 // full-ranks: 5 7
@@ -38,7 +37,6 @@ static unsigned below(unsigned n) {  // equal on all ranks
   return (unsigned)(state >> 33) % n;
 }
 
-// A refused persistent call returns no request.
 static int finish(int code, int form, MPI_Request* request) {
   if (code != MPI_SUCCESS || form == kBlocking) return code;
   if (form == kPersistent) code = MPI_Start(request);

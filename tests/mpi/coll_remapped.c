@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A readable mapping is replaced by memory that the kernel reads for no other process
-// (memfd_secret, similar to device registers). Every collective, message and one-sided access uses
-// another protocol.
+// A mapping is replaced by memory that the kernel reads for no other process (memfd_secret, similar
+// to device registers). Every call uses another protocol.
 // ranks: 2 3 4
 // full-ranks: 5
 #include <errno.h>
@@ -16,7 +15,7 @@
 #endif
 enum { kInts = 1 << 16, kTurns = 2, kKinds = 10 };
 
-static int *in, *out;  // `size` times kInts each
+static int *in, *out;
 
 static int secret(size_t bytes) {
   const int file = (int)syscall(SYS_memfd_secret, 0);
@@ -34,7 +33,7 @@ static int value(int from, int i) { return from * 7 + i; }
 static void check_sum(void) {
   for (int i = 0; i < kInts; i += 997) CHECK_EQ(out[i], size * (size - 1) / 2 * 7 + size * i);
 }
-static void check_blocks(int block, int first) {  // from rank `first`
+static void check_blocks(int block, int first) {
   for (int from = 0; from < size; ++from)
     for (int i = 0; i < block; i += 997) CHECK_EQ(out[from * block + i], value(from, first + i));
 }
@@ -78,7 +77,7 @@ static void one(int kind) {
                       (rank + size - 1) % size, 0, comm, MPI_STATUS_IGNORE));
       CHECK_EQ(out[5], value((rank + size - 1) % size, 5));
       return;
-    default: {  // of the origin and the target
+    default: {
       MPI_Win win;
       OK(MPI_Win_create(in, kInts * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &win));
       OK(MPI_Win_fence(0, win));

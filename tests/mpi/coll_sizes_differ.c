@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first nonblocking collective has few elements on one rank, and many on the others: all ranks
-// get an error with both sizes.
+// If the first nonblocking collective has few elements on one rank and many on the others, all
+// ranks get an error with both sizes.
 // ranks: 2 3
 #include "check.h"
 

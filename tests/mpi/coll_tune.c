@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // TERN_COLL_TUNE=learn under random programs, with duplicates and refused calls. Sums of doubles
-// keep the bits of the first call. The library compares a hash of all ranks' rows at each
-// agreement. SEED=number selects a program.
+// keep the bits of the first call. SEED=number selects a program.
 // ranks: 2 3 4 6
 // env: TERN_COLL_TUNE=learn
 // variant: threads
-//   Three threads with a program and communicators each.
 //   ranks: 2 4
 //   args: 3
 #include <mpi.h>
@@ -28,7 +26,7 @@ static uint32_t draw(uint32_t below) {  // equal on all ranks
 typedef struct {
   MPI_Comm comm;
   int mine, ranks;
-  double* first[kSpans];  // the first sum
+  double* first[kSpans];
 } Shape;
 
 static _Thread_local double *from, *to;
@@ -136,7 +134,7 @@ static void use_twin(const Shape* of, int round) {
   for (int call = 0; call < 100; ++call) step(&s);
   if (round % 3 != 0) {
     refuse(&s, round % 3 == 1 ? (int)draw((uint32_t)s.ranks) : -1);
-    if (round % 3 == 1) {  // a copy works again
+    if (round % 3 == 1) {
       MPI_Comm_dup(twin, &third);
       MPI_Comm_free(&twin);
       twin = s.comm = third;

@@ -37,7 +37,7 @@ static void one_round(MPI_Comm comm, int n, int round) {
 int main(int argc, char** argv) {
   MPI_Comm hoard[kHoard];
   begin(&argc, &argv);
-  for (int i = 0; i < kHoard; ++i) {  // until no slab is free
+  for (int i = 0; i < kHoard; ++i) {
     int mine = 1, sum = 0;
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &hoard[i]));
     OK(MPI_Bcast(data, kMost, MPI_BYTE, 0, hoard[i]));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Alltoallw: a type per block (holes, negative lower bounds, reversed), zero counts, in place,
-// int and large counts; intra- and inter-communicators.
+// int and large counts.
 // ranks: 1 2 3 4 5 7 8
 #include "check.h"
 
@@ -20,7 +20,6 @@ static void make_kinds(void) {
   for (int i = 0; i < kKinds; ++i) OK(MPI_Type_commit(&kinds[i]));
 }
 
-// A block per peer, with space for every type.
 struct Side {
   int peers;
   int counts[16], displs[16];
@@ -108,7 +107,7 @@ static void exchange(enum Form form, int large, struct Side* out, struct Side* i
 // In place, counts and types are equal in both directions.
 static void check(MPI_Comm comm, int mine, int peers, enum Form form, int large, int in_place) {
   struct Side out, in;
-  const int base = peers == size ? 0 : 100;  // the groups' values differ
+  const int base = peers == size ? 0 : 100;
   lay_out(&in, peers, mine, 0, in_place);
   lay_out(&out, peers, mine, 1, in_place);
   for (int p = 0; p < peers; ++p) fill_block(in_place ? &in : &out, p, base + mine, p);

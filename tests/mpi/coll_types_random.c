@@ -26,7 +26,6 @@ static const char* const kKindNames[] = {"bcast",      "gather",   "gatherv",
                                          "allgatherv", "alltoall", "alltoallv"};
 static const char* const kFormNames[] = {"blocking", "nonblocking", "persistent"};
 
-// A unit is divisible by the integers of both types.
 struct Shape {
   enum Kind kind;
   enum Form form;
@@ -58,7 +57,6 @@ static int value(int from, int to, int round, long i) {
   return from * 1000003 + to * 10007 + round * 500009 + (int)i * 31;
 }
 
-// The receiver is 0 if all ranks get the same data.
 static int from_of(const struct Shape* shape, int sends, int b) {
   switch (shape->kind) {
     case kBcast:
@@ -98,7 +96,6 @@ static int blocks_of(const struct Shape* shape, int sends) {
   }
 }
 
-// Equal blocks are adjacent, other blocks have a gap of one element.
 static long lay_out(const struct Shape* shape, int sends, const struct Layout* layout,
                     struct Side* side) {
   const struct Layout* other = layout == shape->sent ? shape->received : shape->sent;
@@ -122,7 +119,6 @@ static void put(const struct Side* side, int b, int from, int to, int round) {
     *integer_of(side, b, i) = value(from, to, round, i);
 }
 
-// Checks the block, and restores the previous bytes.
 static void take(const struct Shape* shape, const struct Side* side, int b, int round) {
   const int from = from_of(shape, 0, b), to = to_of(shape, 0, b);
   for (long i = 0; i < (long)side->counts[b] * side->layout->ints; ++i) {
@@ -135,7 +131,6 @@ static void take(const struct Shape* shape, const struct Side* side, int b, int 
   }
 }
 
-// Returns 1 if this rank passes MPI_IN_PLACE.
 static int here(const struct Shape* shape) {
   const int rooted = shape->kind >= kGather && shape->kind <= kScatterv;
   return shape->in_place && (!rooted || rank == shape->root);
@@ -214,7 +209,6 @@ static void call(const struct Shape* shape, const struct Side* in, const struct 
 static void run(const struct Shape* shape) {
   struct Side in = {.blocks = 0}, out = {.blocks = 0};
   MPI_Request request = MPI_REQUEST_NULL;
-  // In a broadcast, odd ranks use the other type.
   const int turned = shape->kind == kBcast && rank % 2 == 1;
   const long ins = lay_out(shape, 1, shape->sent, &in);
   const long outs = lay_out(shape, 0, turned ? shape->sent : shape->received, &out);
@@ -232,7 +226,6 @@ static void run(const struct Shape* shape) {
   free(out.room.memory);
 }
 
-// All blocks of any rank fit into a buffer.
 static int fit(const struct Layout* layout, const struct Layout* other, long units) {
   return fits(layout, size * (2 * units + 2) * other->ints, kMostBytes, seen);
 }

@@ -76,7 +76,7 @@ static void hints(void) {
   OK(MPI_Info_get(used, "mpi_assert_no_any_tag", MPI_MAX_INFO_VAL, value, &flag));
   CHECK(flag && strcmp(value, "true") == 0);
   OK(MPI_Info_free(&used));
-  OK(MPI_Comm_dup(comm, &copy));  // hints are not inherited
+  OK(MPI_Comm_dup(comm, &copy));
   OK(MPI_Comm_get_info(copy, &used));
   OK(MPI_Info_get(used, "mpi_assert_no_any_tag", MPI_MAX_INFO_VAL, value, &flag));
   CHECK(!flag || strcmp(value, "false") == 0);

@@ -51,7 +51,7 @@ static void duplicates(void) {
   for (int i = 0; i < size; ++i) all[i] = i;
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &first));
   OK(MPI_Comm_dup(first, &second));
-  OK(MPI_Comm_free(&first));  // children outlive their parents
+  OK(MPI_Comm_free(&first));
   OK(MPI_Comm_idup(second, &third, &request));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   CHECK(request == MPI_REQUEST_NULL);
@@ -61,7 +61,7 @@ static void duplicates(void) {
   check_and_free(&first, 1, &rank);
 }
 
-// MPI_Comm_idup must not wait: each rank first needs a message.
+// MPI_Comm_idup must not wait, because each rank first needs a message.
 static void nonblocking_duplicate(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in = -1, all[64];
@@ -78,7 +78,6 @@ static void nonblocking_duplicate(void) {
   check_and_free(&made, size, all);
 }
 
-// MPI_Comm_disconnect waits for pending operations.
 static void disconnect(void) {
   MPI_Comm comm;
   MPI_Request requests[3];
@@ -101,12 +100,11 @@ static void disconnect(void) {
 static void splits(void) {
   int expected[64], n = 0;
   MPI_Comm made;
-  OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 3, -rank, &made));  // reverse order
+  OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 3, -rank, &made));
   for (int i = size - 1; i >= 0; --i)
     if (i % 3 == rank % 3) expected[n++] = i;
   check_and_free(&made, n, expected);
-  OK(MPI_Comm_split(MPI_COMM_WORLD, 2147483647, rank / 2 * 2,
-                    &made));  // equal keys keep their order
+  OK(MPI_Comm_split(MPI_COMM_WORLD, 2147483647, rank / 2 * 2, &made));
   for (int i = 0; i < size; ++i) expected[i] = i;
   check_and_free(&made, size, expected);
   OK(MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : 0, 5, &made));
@@ -136,7 +134,6 @@ static void split_of_split(void) {
   check_and_free(&quarter, n, expected);
 }
 
-// Two disjoint groups in one call. Other ranks get MPI_COMM_NULL.
 static void from_groups(void) {
   MPI_Group world, group;
   MPI_Comm made;
@@ -162,7 +159,6 @@ static void from_groups(void) {
   OK(MPI_Group_free(&world));
 }
 
-// Only members call: overlapping and repeated groups, different tags.
 static void create_groups(void) {
   MPI_Group world, pair;
   MPI_Comm made[4];

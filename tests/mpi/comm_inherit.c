@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A new communicator inherits the error handler, and with dup the attributes. MPI_Comm_free calls
-// delete callbacks although operations are pending.
+// delete callbacks even with pending operations.
 // ranks: 1 2 4
 #include "check.h"
 
@@ -54,7 +54,7 @@ static void handlers(void) {
   OK(MPI_Comm_create_group(parent, group, 3, &child));
   check_inherits(&child);
   OK(MPI_Comm_dup(parent, &child));
-  OK(MPI_Comm_free(&parent));  // the child keeps the handler alive
+  OK(MPI_Comm_free(&parent));
   check_inherits(&child);
   OK(MPI_Group_free(&group));
 }
@@ -74,12 +74,12 @@ static void attributes(void) {
   CHECK(flag && value == &cells[1]);
   OK(MPI_Comm_free(&child));
   CHECK_EQ(deletes, 1);
-  OK(MPI_Comm_split(parent, 0, rank, &child));  // only dup copies attributes
+  OK(MPI_Comm_split(parent, 0, rank, &child));
   OK(MPI_Comm_get_attr(child, key, &value, &flag));
   CHECK(!flag && copies == 1);
   OK(MPI_Comm_free(&child));
   CHECK_EQ(deletes, 1);
-  refuse = 1;  // a failing copy callback fails dup; copies are deleted
+  refuse = 1;  // a failing copy callback fails dup; dup deletes the copies
   OK(MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN));
   CHECK(MPI_Comm_dup(parent, &child) != MPI_SUCCESS);
   refuse = 0;

@@ -31,7 +31,6 @@ static void split_and_free(int rounds) {
   }
 }
 
-// Created by their members alone, in a different order on each rank.
 static void overlapping_groups(int rounds) {
   MPI_Group world, pairs[2];
   MPI_Comm comms[2];
@@ -43,7 +42,6 @@ static void overlapping_groups(int rounds) {
   OK(MPI_Group_incl(world, 2, with_right, &pairs[1]));
   for (int i = 0; i < rounds; ++i) {
     const int first = (i + rank) % 2;
-    // Even ranks begin on one side, odd ranks on the other.
     OK(MPI_Comm_create_group(MPI_COMM_WORLD, pairs[first], 5, &comms[first]));
     OK(MPI_Comm_create_group(MPI_COMM_WORLD, pairs[1 - first], 5, &comms[1 - first]));
     for (int k = 0; k < 2; ++k) {

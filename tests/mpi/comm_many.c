@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two thousand live communicators: an allreduce costs as much as with few, an idle communicator
-// takes less than 2 KiB, and free returns all memory. MANY=n sets the number.
+// With two thousand live communicators, an allreduce costs as much as with few, an idle
+// communicator takes less than 2 KiB, and free returns all memory. MANY=n sets the number.
 // ranks: 2 4
 // timeout: 120
 // sanitizers: no, they keep freed memory
@@ -16,7 +16,6 @@ enum { kFew = 10, kMost = 20000, kBatches = 400, kBatch = 100, kIdle = 2048, kSl
 static MPI_Comm comms[kMost];
 static int many = 2000;
 
-// Bytes of the heap, and of written memory, with a share of shared pages.
 static long allocated(void) {
   const struct mallinfo2 heap = mallinfo2();
   return (long)(heap.uordblks + heap.hblkhd);
@@ -31,7 +30,6 @@ static long dirty(void) {
   return kib < 0 ? allocated() : kib * 1024;
 }
 
-// No rank creates or uses a communicator during a measurement.
 static long together(long (*bytes)(void)) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   const long found = bytes();
@@ -39,7 +37,6 @@ static long together(long (*bytes)(void)) {
   return found;
 }
 
-// Every second communicator has all ranks, the others a pair.
 static void make(int from, int to) {
   const int low = rank - rank % 2, pair[2] = {low, low + 1};
   MPI_Group world, both;
@@ -62,7 +59,6 @@ static void use(int i) {
   if (sum != wanted) FAIL("the sum on communicator %d is %g, expected %g", i, sum, wanted);
 }
 
-// Seconds of kBatch allreduces over communicators [0, on) in a scattered order.
 static double seconds(int batch, int on) {
   const double begin = MPI_Wtime();
   for (int i = 0; i < kBatch; ++i) use((int)((batch * kBatch + i) * 7919LL % on));
@@ -74,8 +70,8 @@ static int by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// Medians of alternating short batches, because other programs disturb few. The bound of 8 leaves
-// room for cache misses. A scan of all communicators would take 200 times as long.
+// The medians of alternating short batches exclude most disturbances. The bound of 8 leaves room
+// for cache misses; a scan of all communicators would take 200 times as long.
 static void cost(void) {
   static double few[kBatches], all[kBatches];
   for (int i = 0; i < kBatches; ++i) {
@@ -98,7 +94,7 @@ int main(int argc, char** argv) {
   need(2);
   if (given != NULL) many = atoi(given);
   CHECK(size % 2 == 0 && many >= 100 && many <= kMost);
-  for (int round = 0; round < 2; ++round) {  // tables and pools grow first
+  for (int round = 0; round < 2; ++round) {
     const long before = together(allocated), written = together(dirty);
     make(0, many);
     const long idle = together(dirty) - written;

@@ -19,7 +19,6 @@ static int split_with(MPI_Comm comm, int type, const char* key, const char* valu
   return code;
 }
 
-// `n` ranks of the world from `first`.
 static void check_made(int n, int first) {
   int members, me, lowest;
   CHECK(made != MPI_COMM_NULL);
@@ -73,7 +72,6 @@ static void by_sets(void) {
   CHECK(made == MPI_COMM_NULL);
 }
 
-// Splits until no resource separates the members.
 static void unguided(void) {
   const int package = rank / 2;
   if (size == 4) {
@@ -126,7 +124,6 @@ static void tells(void) {
   if (flag) CHECK(strcmp(value, size == 4 ? "hwloc://Package" : "hwloc://Core") == 0);
   if (made != MPI_COMM_NULL) OK(MPI_Comm_free(&made));
   OK(MPI_Info_free(&info));
-  // MPI_INFO_ENV never changes.
   OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_ENV, &made));
   OK(MPI_Info_get_string(MPI_INFO_ENV, "mpi_hw_resource_type", &length, value, &flag));
   CHECK_EQ(flag, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPIX_Continue and MPIX_Continueall: a callback runs once, in the thread that waits for or tests
-// the continuation request, and may start more operations.
+// MPIX_Continue and MPIX_Continueall: a callback runs once, in a thread that waits for or tests the
+// continuation request.
 //
 // ranks: 1 2 4
 // cflags: -pthread
@@ -70,7 +70,7 @@ static void at_once(void) {
   calls = 0;
   OK(MPIX_Continue_init(0, 0, MPI_INFO_NULL, &all));
   OK(MPIX_Continue(&none, count_call, &calls, 0, MPI_STATUS_IGNORE, all));
-  CHECK_EQ(calls, 0);  // not started
+  CHECK_EQ(calls, 0);
   OK(MPI_Start(&all));
   OK(MPIX_Continue(&none, count_call, &calls, 0, MPI_STATUS_IGNORE, all));
   CHECK_EQ(calls, 1);
@@ -82,7 +82,6 @@ static void at_once(void) {
   OK(MPI_Test(&all, &flag, MPI_STATUS_IGNORE));
   CHECK_EQ(flag, 1);
   OK(MPI_Request_free(&all));
-  // At most two callbacks per test.
   OK(MPIX_Continue_init(2, MPIX_CONT_POLL_ONLY, MPI_INFO_NULL, &all));
   OK(MPI_Start(&all));
   calls = 0;
@@ -148,7 +147,6 @@ static int fails(int rc, void* data) {
   return MPI_ERR_ACCESS;
 }
 
-// The callback gets the error, or is not called.
 static void failures(void) {
   int room = 0, count = 5, marker;
   void* data[5] = {NULL};
@@ -165,7 +163,7 @@ static void failures(void) {
     CHECK_EQ(calls, invoke);
     CHECK_EQ(class_of(code), invoke ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
     if (invoke) CHECK_EQ(class_of(last_rc), MPI_ERR_TRUNCATE);
-    if (invoke) CHECK(strstr(last_text, "12 bytes") != NULL);  // the request's text
+    if (invoke) CHECK(strstr(last_text, "12 bytes") != NULL);
     count = 5;
     OK(MPIX_Continue_get_failed(all, &count, data));
     CHECK_EQ(count, invoke ? 0 : 1);
@@ -186,7 +184,6 @@ static void failures(void) {
   FAILS(MPIX_Continue_init(0, 64, MPI_INFO_NULL, &all), MPI_ERR_ARG);
 }
 
-// A thread sleeps in a wait for operations attached later.
 static MPI_Request first;
 
 static void* wait_for_all(void* unused) {

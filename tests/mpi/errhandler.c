@@ -63,7 +63,7 @@ static void codes(void) {
   CHECK(flag && *last == own_code);
   OK(MPI_Add_error_string(own_class, "kitchen"));
   FAILS(MPI_Remove_error_class(own_class), MPI_ERR_ARG);
-  FAILS(MPI_Remove_error_code(own_code), MPI_ERR_ARG);  // remove the string first
+  FAILS(MPI_Remove_error_code(own_code), MPI_ERR_ARG);
   OK(MPI_Remove_error_string(own_code));
   OK(MPI_Remove_error_code(own_code));
   FAILS(MPI_Remove_error_class(own_class), MPI_ERR_ARG);

@@ -5,7 +5,7 @@
 
 enum When { kFreedFirst, kFailedFirst, kTimes };
 
-static int heard;  // calls of the program's own handler
+static int heard;
 static MPI_Comm heard_on;
 
 static void hear(MPI_Comm* comm, int* code, ...) {
@@ -21,7 +21,6 @@ static MPI_Comm make(MPI_Errhandler handler) {
   return comm;
 }
 
-// Rank 1 keeps the communicator until the end.
 static void let_fail(MPI_Request* request, MPI_Comm* comm, enum When when) {
   int failed = 0;
   if (when == kFreedFirst) OK(MPI_Comm_free(comm));
@@ -193,7 +192,6 @@ static void buffered(void) {
   OK(MPI_Buffer_detach(&detached, &bytes));
 }
 
-// The user's handler runs once, with MPI_COMM_NULL.
 static void own_handler(enum When when) {
   MPI_Errhandler handler;
   OK(MPI_Comm_create_errhandler(hear, &handler));

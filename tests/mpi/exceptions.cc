@@ -93,7 +93,6 @@ void communicators() {
     expect("comm", [&] { MPI_Waitall(1, &request, MPI_STATUSES_IGNORE); });
     expect_jump([&] { MPI_Send(&value, 1, MPI_INT, ranks, 0, comm); });
     expect_jump([&] { MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER); });
-    // No lock stays held.
     std::thread([&] { still_works(comm); }).join();
     still_works(comm);
   }
@@ -184,7 +183,7 @@ void operations() {
       OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
       OK(MPI_Ireduce(in.data(), out.data(), count, MPI_INT, op, 0, comm, &request));
       try {
-        (void)MPI_Wait(&request, MPI_STATUS_IGNORE);  // another rank's exception is an error
+        (void)MPI_Wait(&request, MPI_STATUS_IGNORE);
       } catch (const std::exception&) {
         caught = 1;
       }
@@ -228,7 +227,6 @@ void codes_of_callbacks() {
 
 int resume(int, void*) { throw std::runtime_error("continuation"); }
 
-// An exception in a successful call does not reappear later.
 void unheard() {
   MPI_Comm comm = duplicate(comm_handler), copy;
   MPI_Request request;

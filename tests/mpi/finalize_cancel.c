@@ -22,7 +22,7 @@ static void take_back(int count, int to) {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   if (rank % 2 == 0 && rank + 1 < size) {
-    usleep(100000);  // the neighbor sleeps in MPI_Finalize
+    usleep(100000);
     take_back(1, rank + 1);
     take_back(sizeof large, rank + 1);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // First messages on many communicators before MPI_Finalize: the receiver answers with communicator
-// indices, and the sender, now in MPI_Finalize, makes room.
+// indices, and the sender in MPI_Finalize makes room.
 // ranks: 2 4
 // timeout: 20
 #include <unistd.h>
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   if (rank % 2 == 1) {
     for (int i = 0; i < kComms; ++i) OK(MPI_Send(&i, 1, MPI_INT, rank - 1, 1, comms[i]));
   } else if (rank + 1 < size) {
-    usleep(200000);  // the neighbor is in MPI_Finalize
+    usleep(200000);
     for (int i = 0; i < kComms; ++i) {
       int got = -1;
       OK(MPI_Recv(&got, 1, MPI_INT, rank + 1, 1, comms[i], MPI_STATUS_IGNORE));

@@ -68,7 +68,7 @@ static void freed_before_complete(void) {
   copy = request;
   OK(MPI_Request_free(&request));
   CHECK_EQ(seen.frees, 0);
-  OK(MPI_Grequest_complete(copy));  // the later call frees
+  OK(MPI_Grequest_complete(copy));
   CHECK_EQ(seen.queries, 0);
   CHECK_EQ(seen.frees, 1);
   FAILS(MPI_Grequest_complete(copy), MPI_ERR_REQUEST);
@@ -103,7 +103,6 @@ static void codes(void) {
   CHECK(seen.queries == 1 && seen.frees == 2 && seen.cancels == 1);
 }
 
-// An error appears at completion, and then all statuses get a code.
 static void failing(void) {
   struct Seen seen = {0, 0, 0, 0};
   int value = 0, some, indices[3];

@@ -79,14 +79,13 @@ static void ranges(void) {
   OK(MPI_Group_range_incl(world, size > 1 ? 2 : 1, all_in_two, &made));
   check_members(made, n, expected);
   release(&made);
-  // The stride need not hit the last rank.
   int uneven[][3] = {{0, size - 1, 3}};
   n = 0;
   for (int i = 0; i < size; i += 3) expected[n++] = i;
   OK(MPI_Group_range_incl(world, 1, uneven, &made));
   check_members(made, n, expected);
   release(&made);
-  // The last rank need not be valid, if not reached.
+  // The range's last rank may be invalid if the stride does not reach it.
   int above[][3] = {{0, size, size + 1}}, below[][3] = {{size - 1, -1, -size - 1}};
   const int top = size - 1;
   OK(MPI_Group_range_incl(world, 1, above, &made));
@@ -163,7 +162,7 @@ static void of_communicators(void) {
   OK(MPI_Group_compare(world, again, &result));
   CHECK_EQ(result, MPI_IDENT);
   check_members(self, 1, &rank);
-  release(&again);  // other handles stay valid
+  release(&again);
   OK(MPI_Group_size(world, &result));
   CHECK_EQ(result, size);
   release(&self);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16-bit types of mpix.h: sizes, names, messages, derived types, reductions. Small integers
-// give equal bits in every order.
+// The 16-bit types of mpix.h. Small integers give equal bits in every order.
 // ranks: 1 2 3 4
 #include <mpix.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0 sends handles to rank 1: each gives an error of its class, or names an object of rank 1 by
-// chance. Rank 1's objects stay intact.
+// Rank 0 sends handles to rank 1: each handle gives an error of its class, or names an object of
+// rank 1 by chance.
 // ranks: 2
 #include <stdint.h>
 
@@ -56,7 +56,6 @@ static void make(struct Words* words, int count) {
   }
 }
 
-// Calls without side effects on valid handles.
 static void use(const struct Words* theirs) {
   int got, flag;
   MPI_Comm made;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With more ranks than cores, all waiting ranks together use less than 5 % of a core. The message
-// wakes all ranks at once, and few ranks wake earlier.
+// With more ranks than cores, all waiting ranks together use less than 5 % of a core. A message
+// wakes all ranks at once.
 // ranks: 9
 // transport: sm, libfabric's provider net has no descriptor to sleep on that is cheap
 #include <sys/resource.h>
@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
   OK(MPI_Reduce(&used, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
   if (rank == 0 && all > 0.05 * wall)
     FAIL("%d waiting ranks used %.1f %% of a core", size - 1, 100 * all / wall);
-  // Includes yields before the first sleep. Waking every 10 ms would cause 200 switches per rank.
+  // The bound includes yields before the first sleep. Waking every 10 ms would cause 200 switches
+  // per rank.
   if (rank == 0 && left_by_all > 100 * (size - 1))
     FAIL("%d waiting ranks left their cores %.0f times", size - 1, left_by_all);
   if (wall > 4) FAIL("woken only after %.1f s", wall);

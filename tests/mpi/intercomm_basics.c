@@ -3,7 +3,7 @@
 // ranks: 2 3 4 7
 #include "check.h"
 
-// The even and the odd ranks. The leader of a group is the last rank.
+// The groups are the even and the odd ranks. The leader of a group is the last rank.
 static MPI_Comm own;
 static int mine, members, others, color;
 
@@ -16,7 +16,6 @@ static MPI_Comm make(int tag) {
   others = size - members;
   OK(MPI_Comm_split(MPI_COMM_WORLD, color, rank, &own));
   const int remote_leader = color == 0 ? 2 * (odd - 1) + 1 : 2 * (even - 1);
-  // Significant only at the leader.
   const int leads = mine == members - 1;
   OK(MPI_Intercomm_create(own, members - 1, leads ? MPI_COMM_WORLD : MPI_COMM_NULL,
                           leads ? remote_leader : -77, tag, &inter));
@@ -57,7 +56,6 @@ static void check_messages(MPI_Comm inter) {
     CHECK_EQ(in / 1000 % 2, 1 - color);
   }
   OK(MPI_Waitall(remote, requests, MPI_STATUSES_IGNORE));
-  // A large message in both directions between equal ranks.
   if (me >= remote) return;
   enum { kLarge = 300000 };
   char *data = malloc(kLarge), *room = malloc(kLarge);
@@ -117,7 +115,7 @@ static void duplicates(MPI_Comm inter) {
 static void splits(MPI_Comm inter) {
   MPI_Comm made;
   int value;
-  OK(MPI_Comm_split(inter, 0, -mine, &made));  // reversed
+  OK(MPI_Comm_split(inter, 0, -mine, &made));
   CHECK_EQ(compare(inter, made), members == 1 && others == 1 ? MPI_CONGRUENT : MPI_SIMILAR);
   OK(MPI_Comm_rank(made, &value));
   CHECK_EQ(value, members - 1 - mine);
@@ -203,7 +201,6 @@ static void wrong(MPI_Comm inter) {
   FAILS(MPI_Intercomm_create(own, members, MPI_COMM_WORLD, 0, 0, &made), MPI_ERR_RANK);
   FAILS(MPI_Intercomm_create(own, -1, MPI_COMM_WORLD, 0, 0, &made), MPI_ERR_RANK);
   FAILS(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, 0, -5, &made), MPI_ERR_TAG);
-  // Only the leader sees the wrong argument.
   FAILS(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, size, 0, &made),
         mine == 0 ? MPI_ERR_RANK : MPI_ERR_COMM);
   FAILS(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, rank, 0, &made),
@@ -218,7 +215,6 @@ static void wrong(MPI_Comm inter) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-// Rank 2 is in both groups.
 static void overlap(void) {
   MPI_Comm copies[2], made = MPI_COMM_NULL;
   for (int i = 0; i < 2; ++i)
@@ -242,7 +238,7 @@ static void from_groups(void) {
     int range[1][3] = {{i, size - 1, 2}};
     OK(MPI_Group_range_incl(world, 1, range, &halves[i]));
   }
-  MPI_Group remote = mine == 0 ? halves[1 - color] : MPI_GROUP_NULL;  // significant at the leader
+  MPI_Group remote = mine == 0 ? halves[1 - color] : MPI_GROUP_NULL;
   OK(MPI_Intercomm_create_from_groups(halves[color], 0, remote, 0, "tern", MPI_INFO_NULL,
                                       MPI_ERRORS_RETURN, &inter));
   OK(MPI_Intercomm_create_from_groups(halves[color], 0, remote, 0, "tern", MPI_INFO_NULL,

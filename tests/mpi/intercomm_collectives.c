@@ -15,7 +15,6 @@ static void expect(const int* block, int from, int first) {
 static void put(int* block, int first) {
   for (int k = 0; k < kCount; ++k) block[k] = 100 * rank + first + k;
 }
-// The root is the last rank of side `of`.
 static int root_of(int of) {
   if (side != of) return others - 1;
   return mine == members - 1 ? MPI_ROOT : MPI_PROC_NULL;
@@ -64,7 +63,6 @@ static void for_all(void) {
   for (int i = 0; i < others; ++i) expected += world_of_other(i);
   OK(MPI_Allreduce(value, sum, 2, MPI_INT, MPI_SUM, inter));
   CHECK(sum[0] == expected && sum[1] == others);
-  // Equal totals on both sides.
   for (int i = 0; i < members; ++i) counts[i] = others;
   for (int i = 0; i < members * others; ++i) out[i] = rank + i;
   OK(MPI_Reduce_scatter(out, in, counts, MPI_INT, MPI_SUM, inter));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives between two groups, all in flight, of one message or many chunks, completed in any
-// order. Persistent requests restart after the communicator is freed. Only the root of the root's
-// side changes.
+// Collectives between two groups, all in flight, of one message or many chunks. Persistent requests
+// restart after the program frees the communicator.
 // ranks: 2 3 4 5 8
 #include "check.h"
 
@@ -21,7 +20,6 @@ struct Trial {
 };
 static int root_world, root_is_other;
 
-// The v forms reverse the order of blocks.
 static void lay_out(struct Trial* t) {
   for (int i = 0; i < others; ++i) {
     t->counts_in[i] = t->counts_out[i] = count;
@@ -107,7 +105,7 @@ static void check_trial(const struct Trial* t, int round) {
       return;
     case 6:
       return check_sums(t, round);
-    case 7:  // of the largest rank
+    case 7:
       for (int i = 0; i < others; ++i)
         CHECK_EQ(t->in[i], value(world_of_other(others - 1), 0, mine * others + i, round));
       return;

@@ -15,11 +15,10 @@
 
 enum { kLarge = 1 << 20 };
 
-static MPI_Comm comm;  // interrupted
-static int other;      // a rank that makes no call
+static MPI_Comm comm;
+static int other;
 static int in[kLarge], out[kLarge];
 
-// Set once the requests of a case are active.
 static atomic_int begun;
 static int do_recv(void) { return MPI_Recv(in, 1, MPI_INT, other, 1, comm, MPI_STATUS_IGNORE); }
 static int do_recv_any(void) {
@@ -134,7 +133,6 @@ static int do_partitioned(void) {
   OK(MPI_Request_free(&request));
   return code;
 }
-// MPI_Pready fails, and the wait returns the same text.
 static int do_partitioned_send(void) {
   MPI_Request request;
   OK(MPI_Psend_init(out, 2, kLarge / 2, MPI_INT, other, 1, comm, MPI_INFO_NULL, &request));
@@ -150,7 +148,7 @@ static int do_partitioned_send(void) {
 static const struct {
   const char* name;
   int (*call)(void);
-  int begins;  // starts requests, then waits
+  int begins;
 } cases[] = {
 #define CASE(name) \
   { #name, do_##name, 0 }
@@ -224,7 +222,6 @@ static void check_world(void) {
   CHECK_EQ(from, (rank + size - 1) % size);
 }
 
-// Rank 0 waits for an absent rank. `used`: after other collectives.
 static void one_case(size_t number, int used) {
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   if (used) {

@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { kMost = 63 << 10, kAway = 60000 };  // bytes, microseconds
+enum { kMost = 63 << 10, kAway = 60000 };
 static char out[2 * kMost], in[2 * kMost];
 
 typedef void Begin(int bytes, MPI_Request* request);
@@ -40,7 +40,7 @@ static void broadcast(int bytes, MPI_Request* request) {
   OK(MPI_Ibcast(rank == 0 ? out : in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD, request));
 }
 
-// The first short time of ten tries, because a busy core delays some.
+// A busy core delays some tries, so one short time of ten is enough.
 static double waits(Begin* begin, int bytes) {
   double seconds = 1e9;
   for (int turn = 0; turn < 10 && seconds > 0.5e-6 * kAway; ++turn) {

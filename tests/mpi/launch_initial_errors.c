@@ -10,7 +10,7 @@
 int main(int argc, char** argv) {
   int length = 64, flag = 0;
   char kinds[64] = "";
-  CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS);  // no abort
+  CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -30,6 +30,6 @@ int main(int argc, char** argv) {
   MPI_Info_get_string(MPI_INFO_ENV, "mpi_memory_alloc_kinds", &length, kinds, &flag);
   CHECK(flag && strcmp(kinds, "system,cuda:device") == 0);
   MPI_Finalize();
-  CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS);  // no abort
+  CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS);
   return 0;
 }

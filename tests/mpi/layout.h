@@ -47,7 +47,6 @@ static void bound(struct Layout* whole, long lb, long ub, int marked) {
   if (ub > whole->ub) whole->ub = ub;
 }
 
-// Appends `count` adjacent copies of `part`, from `from`.
 static void place(struct Layout* whole, const struct Layout* part, int count, long from) {
   for (int i = 0; i < count; ++i) {
     const long by = from + i * (part->ub - part->lb);
@@ -169,7 +168,6 @@ static void expect_bounds(const struct Layout* made) {
   CHECK_EQ(bytes, 4 * made->ints);
 }
 
-// Integer i of an array of elements.
 static long offset(const struct Layout* layout, long i) {
   return layout->at[i % layout->ints] + i / layout->ints * extent(layout);
 }
@@ -177,7 +175,6 @@ static UNUSED int* integer(char* origin, const struct Layout* layout, long i) {
   return (int*)(origin + offset(layout, i));
 }
 
-// The first byte of `count` elements, and the byte after the last.
 static UNUSED void reach(const struct Layout* layout, long count, long* from, long* to) {
   *from = kMostSpan, *to = -kMostSpan;
   for (int k = 0; k < layout->ints && count > 0; ++k) {
@@ -188,7 +185,7 @@ static UNUSED void reach(const struct Layout* layout, long count, long* from, lo
   if (*to < *from) *from = *to = 0;
 }
 
-// Returns 1 if no integers overlap. `seen` has 2 kMostSpan bytes, changed to 0 or 1.
+// separate() returns 1 if no integers overlap. `seen` has 2 kMostSpan bytes, changed to 0 or 1.
 static UNUSED int separate(const struct Layout* layout, long count, char* seen) {
   long from, to;
   reach(layout, count, &from, &to);
@@ -198,7 +195,7 @@ static UNUSED int separate(const struct Layout* layout, long count, char* seen) 
   return 1;
 }
 
-// Returns 1 if elements do not overlap, and take less than `most` bytes.
+// fits() returns 1 if elements do not overlap and take less than `most` bytes.
 static UNUSED int fits(const struct Layout* layout, long elements, long most, char* seen) {
   long from, to;
   if (layout->ints == 0 || layout->ints >= kMostInts || extent(layout) <= 0) return 0;

@@ -57,8 +57,8 @@ static struct Grown growth(const struct Case* it, int turns) {
   return grown;
 }
 
-// The first turns fill pools and grow arrays. A fast rank may fill a pool further in any round, so
-// a leak must grow in all three. One byte per turn is found.
+// A fast rank may fill a pool further in any round, so a leak must grow in all three. The check
+// finds one byte per turn.
 static void check_case(const struct Case* it, int turns) {
   for (int i = 0; i < turns / 2 + 500; ++i) it->once();
   int leaks = 1, anywhere = 1;

@@ -7,8 +7,6 @@
 // sanitizers: no, they keep freed memory
 #include "leak.h"
 
-// -- communicators
-
 static void free_comm(MPI_Comm made) { OK(MPI_Comm_free(&made)); }
 static void comm_dup(void) {
   MPI_Comm made;
@@ -52,7 +50,7 @@ static void comm_create_from_group(void) {
   OK(MPI_Comm_create_from_group(everybody, "leak", MPI_INFO_NULL, handler, &made));
   free_comm(made);
 }
-static void comm_used(void) {  // frees caches of schedules and contexts
+static void comm_used(void) {
   MPI_Comm made;
   int sum;
   OK(MPI_Comm_dup(comm, &made));
@@ -62,7 +60,7 @@ static void comm_used(void) {  // frees caches of schedules and contexts
   OK(MPI_Bcast(data, 8, vector, 0, made));
   free_comm(made);
 }
-static void comm_pair(void) {  // as programs with a pair per message
+static void comm_pair(void) {
   static int turn;
   MPI_Comm made;
   int sum = -1;
@@ -98,8 +96,6 @@ static void intercomm(void) {
   free_comm(merged);
   free_comm(made);
 }
-
-// -- groups, datatypes
 
 static void groups(void) {
   MPI_Group one, two, three, four;
@@ -174,8 +170,6 @@ static void types_taken_apart(void) {
   OK(MPI_Type_free(&made));
 }
 
-// -- operations, info, handlers, keys, codes
-
 static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *count; ++i) ((int*)inout)[i] += ((int*)in)[i];
@@ -227,7 +221,7 @@ static void codes(void) {
   OK(MPI_Remove_error_code(code));
   OK(MPI_Remove_error_class(class));
 }
-static void error_texts(void) {  // texts of failed calls
+static void error_texts(void) {
   FAILS(MPI_Send(data, -1, MPI_INT, 0, 0, comm), MPI_ERR_COUNT);
   FAILS(MPI_Type_size(MPI_DATATYPE_NULL, data + 8), MPI_ERR_TYPE);
 }

@@ -7,8 +7,6 @@
 // sanitizers: no, they keep freed memory
 #include "leak.h"
 
-// -- requests, messages
-
 static void requests(void) {
   MPI_Request pair[2];
   OK(MPI_Irecv(received, 4, MPI_INT, other, 1, comm, &pair[0]));
@@ -82,8 +80,6 @@ static void truncated(void) {
   OK(MPI_Send(data, 3, MPI_INT, other, 7, comm));
   FAILS(MPI_Recv(received, 2, MPI_INT, other, 7, comm, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
 }
-
-// -- sessions, buffers
 
 static void sessions(void) {
   MPI_Session session;

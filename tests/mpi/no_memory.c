@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The allocator always fails. Requests of a warm pool to full peers still end. A message or receive
-// without memory fails alone, and the other end gets an error.
+// without memory fails alone, and the peer gets an error.
 // ranks: 4
 // env: TERN_TEST=sm_ring=4096
 // mpirun: --oversubscribe
@@ -54,7 +54,6 @@ static void post_without_memory(void) {
   int n = 0, refusals = 0;
   OK(MPI_Probe(0, 8, MPI_COMM_WORLD, &status));
   starving = 1;
-  // The first receive of a tag, the first wildcard, and more keys than buckets.
   FAILS(MPI_Recv(from, 8, MPI_BYTE, 0, 9, MPI_COMM_WORLD, &status), MPI_ERR_NO_MEM);
   FAILS(MPI_Recv(from, 8, MPI_BYTE, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &status), MPI_ERR_NO_MEM);
   starving = 0;
@@ -84,7 +83,6 @@ int main(int argc, char** argv) {
   for (int to = 1; to < 4; ++to)
     for (int i = 0; i < kLarge; ++i) large[to - 1][i] = (char)(i * 7 + to);
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  // Warms the pool with a peer.
   if (rank == 0) {
     int n = 0;
     for (int i = 0; i < 3 * kMessages; ++i)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitioned communication: partitions travel when ready, both ends partition differently,
-// requests restart, wrong calls fail.
+// Partitioned communication: partitions travel when ready, and both ends partition differently.
 // ranks: 1 2 3
 #include "check.h"
 
@@ -50,7 +49,6 @@ static void ring(int out_parts, int in_parts, int bytes) {
   free(in);
 }
 
-// The receiver sees the first partition before the sender marks the others.
 static void not_a_wait_for_the_last(int bytes, int in_parts) {
   enum { kParts = 4 };
   if (size < 2 || rank > 1) return;
@@ -86,8 +84,7 @@ static void not_a_wait_for_the_last(int bytes, int in_parts) {
   free(data);
 }
 
-// Triples of every second int end partitions inside elements. Type and communicator are freed
-// early.
+// Triples of every second int end partitions inside elements.
 static void derived_types(int out_parts, int in_parts) {
   enum { kInts = 6000 };
   MPI_Comm comm;
@@ -123,7 +120,8 @@ static void derived_types(int out_parts, int in_parts) {
   free(in);
 }
 
-// Requests of a tag match in order of creation. A request freed without use keeps its place.
+// Requests of a tag match in order of creation. A request freed without use keeps its place in the
+// order.
 static void matched_in_the_order_of_making(void) {
   int out[3] = {1, 2, 3}, in[3] = {0, 0, 0};
   MPI_Request sends[3], receives[3];
@@ -153,7 +151,6 @@ static void matched_in_the_order_of_making(void) {
   }
 }
 
-// No partitions at either end or at both: both ends complete.
 static void no_partitions(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (int empty = 0; empty < 3; ++empty) {
@@ -213,7 +210,7 @@ static void wrong_calls(void) {
   OK(MPI_Psend_init(data, 4, 16, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &send));
   OK(MPI_Precv_init(data, 4, 16, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
                     &receive));
-  FAILS(MPI_Pready(0, send), MPI_ERR_REQUEST);  // not active
+  FAILS(MPI_Pready(0, send), MPI_ERR_REQUEST);
   OK(MPI_Start(&send));
   FAILS(MPI_Start(&send), MPI_ERR_REQUEST);
   FAILS(MPI_Cancel(&send), MPI_ERR_REQUEST);
@@ -221,7 +218,7 @@ static void wrong_calls(void) {
   FAILS(MPI_Pready(-1, send), MPI_ERR_ARG);
   FAILS(MPI_Pready_range(0, 4, send), MPI_ERR_ARG);
   OK(MPI_Pready(1, send));
-  FAILS(MPI_Pready(1, send), MPI_ERR_ARG);  // twice
+  FAILS(MPI_Pready(1, send), MPI_ERR_ARG);
   FAILS(MPI_Pready_list(2, wrong, send), MPI_ERR_ARG);
   FAILS(MPI_Pready(0, receive), MPI_ERR_REQUEST);
   FAILS(MPI_Parrived(send, 0, &flag), MPI_ERR_REQUEST);

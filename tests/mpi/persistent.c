@@ -35,7 +35,6 @@ static void rounds(Init* init, int bytes, int ready) {
   free(in);
 }
 
-// An inactive request is complete with an empty status.
 static void inactive(void) {
   int in = 0, flag = 0;
   MPI_Request request;
@@ -52,7 +51,7 @@ static void inactive(void) {
   OK(MPI_Request_free(&request));
 }
 
-// A persistent receive matches plain sends, and keeps the datatype alive.
+// A persistent receive matches plain sends and keeps the datatype alive.
 static void mixed(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in[2] = {0, 0}, index = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // With more ranks than cores, every polling call in a loop leaves the core: each rank polls a few
-// times per hop of a token instead of for a time slice.
+// times per hop of a token, not for a time slice.
 // ranks: 5
 // mpirun: --bind-to none
 #define _GNU_SOURCE
@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-enum { kRounds = 20, kTag = 3, kMostLooks = 2000 };  // a time slice has tens of thousands
+enum { kRounds = 20, kTag = 3, kMostLooks = 2000 };  // a time slice has tens of thousands of polls
 
 static MPI_Request request;
 static MPI_Message message;

@@ -11,7 +11,7 @@ static void probe_then_receive(int bytes, int wild) {
   fill(out, (size_t)bytes, (unsigned)rank);
   OK(MPI_Isend(out, bytes, MPI_BYTE, right, bytes % 1000, MPI_COMM_WORLD, &sending));
   const int source = wild ? MPI_ANY_SOURCE : left, tag = wild ? MPI_ANY_TAG : bytes % 1000;
-  for (int twice = 0; twice < 2; ++twice) {  // a second probe finds it again
+  for (int twice = 0; twice < 2; ++twice) {
     OK(MPI_Probe(source, tag, MPI_COMM_WORLD, &status));
     check_status(&status, left, bytes % 1000, MPI_BYTE, bytes);
   }
@@ -29,7 +29,6 @@ static void probe_then_receive(int bytes, int wild) {
   free(in);
 }
 
-// MPI_Iprobe makes progress.
 static void iprobe_until_there(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Request sending;

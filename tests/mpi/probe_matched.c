@@ -22,7 +22,6 @@ static void take(int bytes, int blocking) {
   }
   CHECK(message != MPI_MESSAGE_NULL);
   check_status(&status, left, 5, MPI_BYTE, bytes);
-  // The second message overtakes the matched message.
   OK(MPI_Recv(in, bytes, MPI_BYTE, left, 5, MPI_COMM_WORLD, &status));
   CHECK_FILLED(in, (size_t)bytes, (unsigned)(left * 2 + 1));
   if (blocking) {

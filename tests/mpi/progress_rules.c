@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repeated calls of any kind, or one blocking call, advance earlier operations: a long message to
-// the rank and a long message from the rank.
+// Repeated calls of any kind, or one blocking call, advance earlier long messages to and from the
+// rank.
 // ranks: 3
 // timeout: 240
 #include <fcntl.h>
@@ -11,10 +11,10 @@
 
 enum { kBytes = 3000000, kLong = 1, kOther = 2, kEnd = 3, kSlow = 4 };
 
-// Set by rank 1 without MPI.
+// Rank 1 sets *stop without MPI.
 static volatile int* stop;
 static char *in, *out, *back;
-static MPI_Comm pair;  // ranks 0 and 2
+static MPI_Comm pair;
 static MPI_Request never;
 static int number;
 
@@ -32,7 +32,7 @@ static void share_stop(void) {
   if (rank == 0) shm_unlink(name);
 }
 
-// -- calls of rank 0 until the stop flag; rank 2 is the partner
+// These calls of rank 0 run until the stop flag; rank 2 is the partner.
 
 static void only_tests(void) {
   int flag;
@@ -85,12 +85,12 @@ static void only_reduces(void) {
   OK(MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, pair));
 }
 
-static void drain(void) {  // until a message with tag kEnd
+static void drain(void) {
   MPI_Status status;
   do OK(MPI_Recv(&number, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
   while (status.MPI_TAG != kEnd);
 }
-// -- one blocking call, ended by rank 2
+// Rank 2 ends each blocking call of rank 0.
 
 static void when_told(void) {
   while (!*stop) usleep(1000);
@@ -123,9 +123,9 @@ static void barrier_when_told(void) {
 static const struct {
   const char* name;
   void (*rank_0)(void);
-  int repeats;  // until rank 1 is done
+  int repeats;  // rank 0 repeats the call until rank 1 is done
   void (*rank_2)(void);
-  int told_end;  // rank 2 gets a message after the stop
+  int told_end;
 } cases[] = {{"only tests", only_tests, 1, NULL, 0},
              {"only testany", only_testany, 1, NULL, 0},
              {"only testsome", only_testsome, 1, NULL, 0},
@@ -141,7 +141,7 @@ static const struct {
              {"blocks in barrier", only_barriers, 0, barrier_when_told, 0}};
 
 static void begin_case(void) {
-  OK(MPI_Barrier(MPI_COMM_WORLD));  // all saw the previous stop
+  OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == 0) *stop = 0;
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -149,7 +149,7 @@ static void begin_case(void) {
 static void check_case(int which, int receives) {
   MPI_Request request;
   begin_case();
-  if (rank == 0) {  // then only polls for completion
+  if (rank == 0) {
     if (receives)
       OK(MPI_Irecv(in, kBytes, MPI_CHAR, 1, kLong, MPI_COMM_WORLD, &request));
     else
@@ -172,7 +172,6 @@ static void check_case(int which, int receives) {
   }
 }
 
-// Both sides agree on the last turn by the exchanged values.
 static void together(void (*turn)(void)) {
   MPI_Request request;
   int mine, any = 0;

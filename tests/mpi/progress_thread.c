@@ -13,7 +13,6 @@ static void compute(void) {
   while (MPI_Wtime() - begin < kCompute) sum += 1;
 }
 
-// Rank `busy` starts and computes. Returns the best time of the other rank.
 static double seconds_beside(int busy, int busy_sends) {
   static char data[kBytes];
   double best = 10;

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // 64 MiB of unreceived messages from each sender do not fill the receiver's memory. A message with
-// another tag overtakes them.
+// another tag overtakes the unreceived messages.
 // ranks: 2 3
 // sanitizers: no, they keep freed memory
 // env: TERN_UNEXPECTED_LIMIT=2M
 #include "check.h"
 
-enum { kMessages = 8192, kInts = 2048, kMostGrowthKiB = 16 * 1024 };  // TCP buffers some, too
+enum {
+  kMessages = 8192,
+  kInts = 2048,
+  kMostGrowthKiB = 16 * 1024
+};  // TCP buffers some messages,
+    // too
 
 static long resident_kib(void) {
   long pages = 0, resident = 0;

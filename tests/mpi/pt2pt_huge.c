@@ -6,7 +6,7 @@
 // timeout: 600
 #include "check.h"
 
-// A few bytes: filling the whole buffer would test the memory, not the library.
+// mark() writes a few bytes: filling the whole buffer would test the memory, not the library.
 static void mark(unsigned char* buffer, MPI_Count bytes, unsigned seed) {
   for (MPI_Count at = 0; at < bytes; at += 1048573) buffer[at] = pattern((size_t)at, seed);
   buffer[bytes - 1] = pattern((size_t)bytes - 1, seed);

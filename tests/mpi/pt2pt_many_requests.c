@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten thousand outstanding requests, received in another order. Then bursts to a busy receiver.
+// Ten thousand outstanding requests, received in another order. Bursts to a busy receiver follow.
 // ranks: 1 2 4
 // timeout: 120
 #include "check.h"

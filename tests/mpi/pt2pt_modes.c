@@ -45,7 +45,6 @@ static void shift(enum Mode mode, int bytes, int blocking, int early, int tag) {
   CHECK(untouched(in, (size_t)bytes, (size_t)bytes + 8, 0x5a));
 }
 
-// The status has the length of the message.
 static void larger_room(int bytes, int tag) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Request sending;

@@ -73,7 +73,7 @@ static void no_type(MPI_Status* status) {
   OK(MPI_Send_init(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[2]));
   OK(MPI_Recv_init(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[3]));
   OK(MPI_Startall(2, &requests[2]));
-  OK(MPI_Cancel(&requests[0]));  // too late
+  OK(MPI_Cancel(&requests[0]));
   OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
   OK(MPI_Request_free(&requests[2]));
   OK(MPI_Request_free(&requests[3]));

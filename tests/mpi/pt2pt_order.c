@@ -5,7 +5,6 @@
 
 enum { kMessages = 400, kMost = 200000 };
 
-// Consecutive sizes select different protocols.
 static int bytes_of(int i) {
   static const int sizes[] = {8, 200000, 4, 9000, 0x8001, 64, 65536, 8192, 12, 140001, 8193, 16};
   return sizes[i % 12];
@@ -33,7 +32,6 @@ static void receive_all(char* buffer, int from, int wild) {
   }
 }
 
-// The order of posting decides the match.
 static void receive_posted(int from) {
   enum { kPosted = 48 };
   char* buffer = malloc((size_t)kPosted * kMost);

@@ -66,7 +66,6 @@ static void check_received(const struct Message* m, const char* buffer, const MP
   CHECK(untouched(buffer, (size_t)m->bytes, (size_t)m->bytes + 8, 0x5a));
 }
 
-// statuses[i] belongs to request i.
 static void complete(int n, MPI_Request* requests, MPI_Status* statuses, unsigned how) {
   int index, flag = 0, indices[2 * kBatch], count, done = 0;
   MPI_Status some[2 * kBatch];

@@ -19,7 +19,6 @@ static void ring(int bytes) {
   free(in);
 }
 
-// The holes do not change.
 static void replace_with_holes(int blocks) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Datatype every_other;

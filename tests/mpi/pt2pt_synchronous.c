@@ -11,7 +11,7 @@ static void sender(int bytes, char* buffer) {
     OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
     if (flag) FAIL("a synchronous send of %d bytes completed before the receive", bytes);
   }
-  OK(MPI_Send(&token, 1, MPI_INT, 1, 2, MPI_COMM_WORLD));  // the receiver may start
+  OK(MPI_Send(&token, 1, MPI_INT, 1, 2, MPI_COMM_WORLD));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 

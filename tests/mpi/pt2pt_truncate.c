@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message longer than its receive is an error: the buffer gets the first bytes, and other
+// A message longer than the receive buffer is an error: the buffer gets the first bytes, and other
 // messages are unaffected.
 // ranks: 1 2
 #include "check.h"
@@ -37,7 +37,6 @@ static void shift(int bytes, int room, int early) {
   free(out);
 }
 
-// MPI_Waitall returns MPI_ERR_IN_STATUS, and each status has a code.
 static void in_status(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int out[3] = {1, 2, 3}, in[3] = {0, 0, 0};

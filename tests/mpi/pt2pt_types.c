@@ -11,12 +11,11 @@ struct Particle {
   char name[5];
 };
 
-// Positions of `ints` integers, in type map order, in `extent` bytes.
 struct Layout {
   MPI_Datatype type;
-  int count;      // of `type`
-  int ints;       // in total
-  size_t extent;  // bytes
+  int count;
+  int ints;
+  size_t extent;
   int (*place)(int i);
 };
 
@@ -56,7 +55,6 @@ static struct Layout make(int which) {
   return made;
 }
 
-// A reversed type starts at the last position.
 static int* origin(const struct Layout* layout, int* buffer) {
   return layout->place == backwards ? buffer + 6143 : buffer;
 }
@@ -121,7 +119,6 @@ static void particles(int count) {
   OK(MPI_Type_free(&particle));
 }
 
-// MPI_Get_count returns MPI_UNDEFINED, MPI_Get_elements the received elements.
 static void partial_element(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   const int out[7] = {0, 1, 2, 3, 4, 5, 6};

@@ -26,7 +26,6 @@ static void any_source_any_tag(void) {
   free(next);
 }
 
-// Most messages are unexpected.
 static void scattered_tags(int bytes) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   char *out = malloc((size_t)bytes * kTags + 1), *in = malloc((size_t)bytes + 1);
@@ -50,7 +49,6 @@ static void scattered_tags(int bytes) {
   free(in);
 }
 
-// A specific receive posted after a wildcard matches second, and the reverse.
 static void posting_order_wins(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in[4] = {-1, -1, -1, -1}, out[4] = {0, 1, 2, 3};
@@ -61,7 +59,7 @@ static void posting_order_wins(void) {
   OK(MPI_Irecv(&in[2], 1, MPI_INT, left, 5, MPI_COMM_WORLD, &requests[2]));
   OK(MPI_Irecv(&in[3], 1, MPI_INT, left, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[3]));
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  static const int tags[] = {5, 5, 6, 5};  // received by 0, 1, 3, 2
+  static const int tags[] = {5, 5, 6, 5};
   for (int i = 0; i < 4; ++i) OK(MPI_Send(&out[i], 1, MPI_INT, right, tags[i], MPI_COMM_WORLD));
   OK(MPI_Waitall(4, requests, statuses));
   CHECK_EQ(in[0], 0);

@@ -20,7 +20,6 @@ static void free_sends(void) {
     OK(MPI_Recv(in, sizes[i], MPI_BYTE, left, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_FILLED(in, (size_t)sizes[i], (unsigned)left);
   }
-  // The sender may free the buffer now.
   OK(MPI_Sendrecv(NULL, 0, MPI_BYTE, left, 99, NULL, 0, MPI_BYTE, right, 99, MPI_COMM_WORLD,
                   MPI_STATUS_IGNORE));
   free(out);
@@ -36,7 +35,7 @@ static void free_receive(void) {
   OK(MPI_Send(&rank, 1, MPI_INT, right, 1, MPI_COMM_WORLD));
   OK(MPI_Sendrecv(NULL, 0, MPI_INT, right, 2, NULL, 0, MPI_INT, left, 2, MPI_COMM_WORLD,
                   MPI_STATUS_IGNORE));
-  CHECK_EQ(in, left);  // messages of one pair match in order
+  CHECK_EQ(in, left);
 }
 
 static void get_status(void) {
@@ -64,7 +63,6 @@ static void get_status(void) {
   CHECK_EQ(status.MPI_SOURCE, MPI_ANY_SOURCE);
 }
 
-// The next posted receive matches.
 static void cancel_receive(int source, int tag) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int first = -1, second = -1, cancelled = 0;
@@ -87,7 +85,6 @@ static void cancel_receive(int source, int tag) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// The cancel comes too late.
 static void cancel_matched(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in = -1, flag = 0, cancelled = 1;
@@ -103,7 +100,6 @@ static void cancel_matched(void) {
   CHECK_EQ(in, left);
 }
 
-// Only an unreceived send can be cancelled.
 static void cancel_send(MPI_Comm comm) {
   static char data[300000];
   static const int sizes[] = {65281, 300000, 8};

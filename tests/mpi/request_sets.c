@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
   MPI_Request null[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   with_nothing(4, null);
   with_nothing(0, null);
-  OK(MPI_Recv_init(in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &null[2]));  // counts as null
+  OK(MPI_Recv_init(in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &null[2]));
   with_nothing(4, null);
   OK(MPI_Request_free(&null[2]));
   return end();

@@ -73,7 +73,7 @@ static void swaps(MPI_Win win, char* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Long vectors at rank 0, across stripes, misaligned by 4 bytes.
+// The vectors cross stripes and are misaligned by 4 bytes.
 static void vectors(MPI_Win win, char* mine) {
   enum { kCount = 30000 };
   static double in[kCount], got[kCount];
@@ -89,7 +89,6 @@ static void vectors(MPI_Win win, char* mine) {
   for (int i = 0; i < kCount; ++i) CHECK(got[i] == 5.0 * size * i);
 }
 
-// Equal to MPI_Reduce_local, for all operations and types.
 static void operations(MPI_Win win, char* mine) {
   static const struct {
     MPI_Datatype type;

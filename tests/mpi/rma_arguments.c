@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Absolute types and displacements below 0 in dynamic windows, null buffers, overflowing byte
-// counts, types of MPI_Type_create_f90_integer, gaps inside elements, different alignments per
+// Unusual arguments of windows: absolute types, displacements below 0, null buffers, overflowing
+// byte counts, types of MPI_Type_create_f90_integer, gaps inside elements, different alignments per
 // rank.
 // ranks: 2
 // variant: messages

@@ -31,7 +31,6 @@ static void compute(double seconds) {
   while (MPI_Wtime() - start < seconds) continue;
 }
 
-// Every ticket is drawn once. Only the rank in `owner` changes the field.
 static void counters(void) {
   const long one = 1;
   for (int i = 0; i < kRounds; ++i) {

@@ -48,7 +48,6 @@ static void of_two_ranks(void) {
   meet();
 }
 
-// Interleaved columns per rank.
 static void between_each_other(void) {
   MPI_Datatype column;
   OK(MPI_Type_vector(kInts / size, 1, size, MPI_INT, &column));

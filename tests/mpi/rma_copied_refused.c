@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // If the kernel refuses writes to other ranks (a container's filter), windows use messages, and the
-// library prints the reason and the cure once.
+// library prints reason and cure once.
 // ranks: 2 3
 // hosts: no, ranks of other hosts use messages anyhow
 // transport: sm, the others are to other hosts

@@ -34,7 +34,6 @@ static void operations(MPI_Win win) {
   OK(MPI_Win_detach(win, regions[3]));
   OK(MPI_Barrier(MPI_COMM_WORLD));
 
-  // An error, and no write.
   OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
   const MPI_Aint wrong[] = {theirs[3], MPI_Aint_add(theirs[5], sizeof(int)), 64};
   for (int i = 0; i < 3; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations at the edges of a rank's memory: one byte too far, overflowing displacements and
-// counts, stripe boundaries, misaligned elements.
+// counts, misaligned elements.
 // ranks: 2 3
 // variant: messages
 //   Windows by messages, without mappings.

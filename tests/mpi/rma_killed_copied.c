@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank dies with a lock held, in a window copied by the kernel. Calls for the lock or the dead
-// rank's memory return an error with the rank's name, and no accumulate hangs. The test stops
-// mpirun, because mpirun would end the job.
+// rank's memory return an error with the rank's name. The test stops mpirun, because mpirun would
+// end the job.
 // ranks: 3
 // timeout: 20
 // expect-exit: nonzero

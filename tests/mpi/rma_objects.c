@@ -44,7 +44,7 @@ static void users_attributes(MPI_Win win) {
   CHECK(flag && value == &kept);
   OK(MPI_Win_delete_attr(win, key));
   CHECK_EQ(deleted, 1);
-  OK(MPI_Win_set_attr(win, key, &kept));  // deleted with the window
+  OK(MPI_Win_set_attr(win, key, &kept));
   OK(MPI_Win_free_keyval(&key));
 }
 
@@ -102,7 +102,6 @@ static void hints(void) {
   OK(MPI_Win_free(&win));
 }
 
-// An error of one rank is an error of all ranks.
 static void refused(void) {
   MPI_Win win;
   char byte;
@@ -121,7 +120,7 @@ static void refused(void) {
         MPI_ERR_INFO_VALUE);
   OK(MPI_Info_free(&info));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
-  OK(MPI_Win_allocate(1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));  // still works
+  OK(MPI_Win_allocate(1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
   OK(MPI_Win_free(&win));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random epochs against a sequential model, on all window flavors. Every rank computes all
-// operations, and checks its memory and results.
+// operations.
 // ranks: 1 2 3 4
 // variant: copied
 //   Cross-memory attach, except for shared windows.
@@ -18,16 +18,16 @@ static unsigned next_random(unsigned below) {
   return (state >> 8) % below;
 }
 
-enum { kMost = 40000, kOps = 6 };  // elements per rank; operations per epoch
+enum { kMost = 40000, kOps = 6 };
 enum { kPut, kGet, kSum, kFetch, kKinds };
 
 typedef struct {
-  int kind, target, count, at, stride;  // at at, at + stride, ...
-  int value;                            // of the first; then one more each
+  int kind, target, count, at, stride;  // the elements are at, at + stride, ...
+  int value;
 } Operation;
 
-static int* model;  // of all ranks, in rank order
-static int* got;    // by operation
+static int* model;
+static int* got;
 static int* expected;
 
 // No operation overlaps a put: each rank has separate rows in every rank's memory. The upper half
@@ -86,7 +86,7 @@ static void apply_to_model(const Operation* one, int part, int* found) {
 static void epoch(MPI_Win win, int* mine, int part, const MPI_Aint* bases, int unit, int how) {
   Operation mine_all[kOps];
   memset(got, 0xff, sizeof(int) * kOps * 3000);
-  const int sums = (int)next_random(2);  // elements are summed, or read, by all
+  const int sums = (int)next_random(2);
   for (int of = 0; of < size; ++of)
     for (int i = 0; i < kOps; ++i) {
       Operation one = draw(of, i, part);
@@ -172,7 +172,9 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_free(&host));
   for (unsigned seed = 1; seed <= 3; ++seed)
     for (int i = 0; i < 4; ++i) {
-      if (flavors[i] == MPI_WIN_FLAVOR_SHARED && here < size) continue;  // several hosts
+      if (flavors[i] == MPI_WIN_FLAVOR_SHARED && here < size)
+        continue;  // several hosts share no
+                   // memory
       state = seed * 4 + (unsigned)i;
       epochs(flavors[i], seed == 1 ? 200 : kMost);
     }

@@ -15,7 +15,6 @@ static void query(MPI_Win win, int of, MPI_Aint bytes, int unit, char** base) {
   CHECK_EQ(its_unit, unit);
 }
 
-// Rank 1 is the lowest rank with memory.
 static void parts(int apart) {
   MPI_Info info;
   MPI_Win win;
@@ -26,7 +25,7 @@ static void parts(int apart) {
   OK(MPI_Info_free(&info));
   for (int i = 0; i < size; ++i) {
     query(win, i, i * 40, i + 1, &base);
-    CHECK((base == NULL) == (apart && i == 0));  // no bytes, no address
+    CHECK((base == NULL) == (apart && i == 0));
     if (i == rank && base != NULL) CHECK(base == mine);
     if (!apart && i > 0) CHECK(base == end);
     if (apart) CHECK_EQ((uintptr_t)base % 4096, 0);

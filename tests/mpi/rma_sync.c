@@ -37,7 +37,6 @@ static void exclusive_locks(MPI_Win win, long* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Each rank writes a separate element at all targets.
 static void shared_locks(MPI_Win win, long* mine) {
   for (int i = 0; i < kRounds; ++i) {
     const int target = (rank + i) % size;
@@ -76,7 +75,6 @@ static void several_locks(MPI_Win win) {
   OK(MPI_Win_unlock(MPI_PROC_NULL, win));
 }
 
-// To all ranks, including itself.
 static void post_start(MPI_Win win, long* mine, int tested) {
   MPI_Group all, none = MPI_GROUP_EMPTY;
   OK(MPI_Win_get_group(win, &all));
@@ -101,7 +99,6 @@ static void post_start(MPI_Win win, long* mine, int tested) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Started before the post.
 static void ring(MPI_Win win, long* mine) {
   MPI_Group all, to, from;
   OK(MPI_Win_get_group(win, &all));
@@ -132,7 +129,7 @@ static void fences(MPI_Win win, long* mine) {
     OK(MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, win));
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
-  OK(MPI_Win_fence(0, win));  // a lock ends the epoch
+  OK(MPI_Win_fence(0, win));
   OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
   OK(MPI_Win_unlock(0, win));
 }

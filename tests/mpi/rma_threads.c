@@ -9,11 +9,10 @@
 
 enum { kThreads = 4, kRounds = 200 };
 
-static MPI_Win common[2];  // allocated; created on user memory
+static MPI_Win common[2];
 static long* common_base[2];
 static MPI_Comm comms[kThreads];
 
-// The main thread opens the epoch.
 static void* count(void* argument) {
   const int mine = (int)(long)argument;
   static long old[kThreads][kRounds][2];  // written until the next flush

@@ -27,7 +27,6 @@ static void use(MPI_Session session) {
   CHECK_EQ(result, MPI_CONGRUENT);
   OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, first));
   CHECK_EQ(sum, size);
-  // Equal envelopes on two communicators must not mix.
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int out[2] = {100 + rank, 200 + rank}, in[2] = {0, 0};
   MPI_Request requests[4];

@@ -26,7 +26,6 @@ static MPI_Comm comm_of(MPI_Session session) {
   return comm;
 }
 
-// Consecutive sessions have the same address.
 static void buffers_end(void) {
   MPI_Session kept = open_session();
   for (int round = 0; round < 20; ++round) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank creates a communicator after the other ranks created and freed the same communicator, and
-// ended.
+// A rank creates a communicator after the other ranks freed the same communicator, and ended.
 // ranks: 2 4
 #include <unistd.h>
 
 #include "check.h"
 
-// Same name and parent. The parent may not have reaped them.
+// await_others() counts live children of the parent with the test's name, because the parent may
+// not have reaped ended processes.
 static void await_others(void) {
   char command[128], text[16];
   snprintf(command, sizeof command,

@@ -12,7 +12,6 @@ static MPI_Session open_session(void) {
   return session;
 }
 
-// Ranks 0 to `members` - 1 of the job.
 static MPI_Comm comm_of(MPI_Session session, int members, const char* tag) {
   MPI_Group all, some;
   MPI_Comm comm;
@@ -37,8 +36,6 @@ static void alone(void) {
   OK(MPI_Session_finalize(&session));
 }
 
-// Rank 0 leaves at once, and rank 1 receives late. Then the reverse, while rank 1 keeps its
-// session.
 static void one_leaves_early(int me) {
   static char large[100000];
   MPI_Session session, kept = MPI_SESSION_NULL;
@@ -70,7 +67,7 @@ int main(void) {
   const char* number = getenv("PMIX_RANK");
   const char* ranks = getenv("OMPI_COMM_WORLD_SIZE");
   const int me = number == NULL ? 0 : atoi(number), of = ranks == NULL ? 1 : atoi(ranks);
-  if (of > 2 && me == of - 1) return 0;  // without MPI
+  if (of > 2 && me == of - 1) return 0;
   if (me == 0) alone();
   if (of > 1 && me < 2) one_leaves_early(me);
   if (me == 0) alone();

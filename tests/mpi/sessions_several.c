@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions in addition to MPI_Init: several at once, before MPI_Init and after MPI_Finalize,
-// inter-communicators, errors of process sets.
+// Sessions in addition to MPI_Init: several at once, before MPI_Init and after MPI_Finalize.
 //
 // ranks: singleton 1 2 4
 #include "check.h"
@@ -12,7 +11,7 @@ static MPI_Group group_of(MPI_Session session, const char* set) {
 }
 
 static void check_sum(MPI_Session session, const char* tag) {
-  MPI_Group group = group_of(session, "MPI://world");  // names ignore case
+  MPI_Group group = group_of(session, "MPI://world");
   MPI_Comm comm;
   int one = 1, sum = 0, members;
   OK(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
@@ -31,13 +30,12 @@ static void wrong(MPI_Session session) {
   FAILS(MPI_Group_from_session_pset(session, "app://none", &group), MPI_ERR_ARG);
   FAILS(MPI_Session_get_pset_info(session, "app://none", &info), MPI_ERR_ARG);
   FAILS(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 99, &length, name), MPI_ERR_ARG);
-  OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 1, &length, name));  // truncated
+  OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 1, &length, name));
   CHECK_EQ(length, 11);
   CHECK(strcmp(name, "mpi://S") == 0);
   CHECK(group == MPI_GROUP_NULL && info == MPI_INFO_NULL);
 }
 
-// A session's buffer serves its communicators.
 static void buffered(MPI_Session session) {
   static char room[1024 + MPI_BSEND_OVERHEAD];
   MPI_Group all = group_of(session, "mpi://WORLD"), first;
@@ -108,7 +106,6 @@ int main(int argc, char** argv) {
   check_sum(third, "third");
   two_sides(third);
   OK(MPI_Session_finalize(&third));
-  // Every session has ended.
   OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &third));
   check_sum(third, "again");
   OK(MPI_Session_finalize(&third));

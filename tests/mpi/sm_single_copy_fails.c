@@ -33,7 +33,6 @@ static void forbid_copies(void) {
   }
 }
 
-// Returns null without secret memory.
 static int* secret_ints(size_t count) {
   const int fd = (int)syscall(447 /* memfd_secret */, 0);
   if (fd < 0) return NULL;
@@ -56,7 +55,7 @@ static void exchange(int* out, int* in, int count, MPI_Datatype type, int room) 
   for (int k = 0; k < room && k < count; ++k) CHECK_EQ(in[k], k * 3 + other);
 }
 
-// Reversed pairs: the sender must pack.
+// The pairs are reversed, so the sender must pack.
 static void exchange_columns(int* out, int* in, int count) {
   const int other = 1 - rank;
   MPI_Datatype column;

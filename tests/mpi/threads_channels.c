@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks with different thread levels, and different numbers of channels, exchange data. A wait on
-// one channel does not block the others.
+// Ranks with different thread levels and numbers of channels exchange data. A wait on one channel
+// does not block the others.
 // cflags: -pthread
 // ranks: 1 2 3 4
 #include <mpi.h>
@@ -74,7 +74,7 @@ static void waits_elsewhere(void) {
     int* in = calloc(kLarge, sizeof *in);
     MPI_Request request;
     MPI_Isend(out, kLarge, MPI_INT, next, 1, comms[c], &request);
-    if (size > 1 && rank % 2 == 0) MPI_Barrier(comms[other]);  // odd ranks come after the receive
+    if (size > 1 && rank % 2 == 0) MPI_Barrier(comms[other]);
     MPI_Status status;
     if (size > 1 && rank % 2 == 1) {
       MPI_Probe(last, 1, comms[c], &status);
@@ -137,7 +137,7 @@ static void sides(void) {
 }
 
 int main(void) {
-  // MIXED_LEVELS: only odd ranks request threads.
+  // With MIXED_LEVELS only odd ranks request threads.
   const char* launched = getenv("PMIX_RANK");
   const int own = launched == NULL ? 0 : atoi(launched);
   const char* mixed = getenv("MIXED_LEVELS");

@@ -49,7 +49,6 @@ static void one_by_one(struct Work* w) {
   for (int i = 0; i < c; ++i) expect(w, i, sum(w, w->me + 1, i), "scan");
 }
 
-// In one output buffer.
 static void at_once(struct Work* w) {
   const int c = w->count, root = w->round % w->n;
   MPI_Request requests[4];

@@ -23,7 +23,7 @@ static void run(void* (*function)(void*)) {
   for (int i = 0; i < kThreads; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-// Legal with different tags.
+// Concurrent calls are legal with different tags.
 static void* create_groups(void* argument) {
   const int id = *(int*)argument, right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (int round = 0; round < 200; ++round) {
@@ -55,7 +55,6 @@ static void* hand_over(void* argument) {
   return NULL;
 }
 
-// Two threads probe and receive, two threads send.
 static void* probes(void* argument) {
   const int id = *(int*)argument, right = (rank + 1) % size, left = (rank + size - 1) % size;
   static const int sizes[] = {1, 300, 9000, 70000};

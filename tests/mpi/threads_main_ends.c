@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first thread of each rank but rank 0 ends by pthread_exit. /proc shows a zombie, but the
-// process is alive, and MPI works.
+// The first thread of each rank but rank 0 ends by pthread_exit. /proc shows a zombie, but MPI
+// works.
 // ranks: 2 3
 // variant: late
 //   The first threads have exchanged large data before.
@@ -43,7 +43,7 @@ static void* work(void* nothing) {
   return nothing;
 }
 
-// Afterwards the library knows that shared memory and copies work.
+// The exchange proves to the library that shared memory and copies work.
 static void before_the_end(void) {
   static int data[kInts], sum[kInts];
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some threads match messages, others receive the matched messages, others complete the senders'
-// requests. No message is lost or doubled, and a thread's matches of one sender and tag are in
-// order.
+// Threads match messages, receive matched messages and complete requests of other threads. A
+// thread's matches of one sender and tag are in order.
 // ranks: 1 2 3
 // timeout: 120
 #include <pthread.h>
@@ -27,7 +26,6 @@ static MPI_Comm comm;
 
 static int ints_of(int i) { return 2 + i % 7 * (i % 50 == 0 ? kMost / 7 : 40); }
 
-// Takes the next number below `limit`, or returns -1.
 static int claim(int* counter, int limit) {
   pthread_mutex_lock(&mutex);
   const int got = *counter < limit ? (*counter)++ : -1;

@@ -60,7 +60,6 @@ static void* infos(void* argument) {
   return NULL;
 }
 
-// Each value is deleted once.
 static int delete_value(MPI_Comm comm, int key, void* value, void* extra) {
   void* other = NULL;
   int flag = -1;

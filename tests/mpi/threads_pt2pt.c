@@ -66,7 +66,7 @@ static void* make_communicators(void* argument) {
   return NULL;
 }
 
-// A waiting thread must not block the others of its rank.
+// A waiting thread must not block the other threads of its rank.
 static void* chain(void* argument) {
   const struct Worker* self = argument;
   int value = -1;

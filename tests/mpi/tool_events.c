@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
     CHECK_EQ(heard, 2);
     CHECK_EQ(bytes, 1000000);
   }
-  OK(MPI_Barrier(MPI_COMM_WORLD));  // no later message
+  OK(MPI_Barrier(MPI_COMM_WORLD));
   MPI_T_event_registration stale = registration;
   CHECK_EQ(MPI_T_event_handle_free(registration, &freed, gone), MPI_SUCCESS);
   CHECK_EQ(freed, 1);

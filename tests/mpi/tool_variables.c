@@ -44,7 +44,7 @@ static void counters(void) {
   MPI_T_pvar_handle received = handle_of("received", MPI_T_PVAR_CLASS_COUNTER, NULL);
   unsigned long value = 0;
   messages_to_myself(3, 10);
-  CHECK_EQ(value_of(sent), 0);  // not started
+  CHECK_EQ(value_of(sent), 0);
   CHECK_EQ(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS);
   messages_to_myself(5, 10);
   messages_to_myself(2, 1000000);
@@ -113,7 +113,8 @@ static void waiting(void) {
   CHECK_EQ(MPI_T_pvar_start(session, idle), MPI_SUCCESS);
   CHECK_EQ(MPI_T_pvar_start(session, rounds), MPI_SUCCESS);
   if (size < 2) return;
-  // Until rank 1 waits while rank 0 computes. Either rank may be late by a time slice.
+  // The rounds end once rank 1 waits while rank 0 computes. Either rank may be late by a time
+  // slice.
   for (int round = 0, again = 1; again; ++round) {
     CHECK(round < 50);
     OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -206,7 +207,7 @@ int main(int argc, char** argv) {
   words_are_numbered();
   wrong_calls();
   counters();
-  messages_to_myself(5, 10);  // all handles are reset
+  messages_to_myself(5, 10);
   CHECK(value_of(early) >= 5);
   queues();
   waiting();

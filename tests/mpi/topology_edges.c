@@ -10,7 +10,7 @@ static int rank_in(MPI_Comm graph) {
   return place;
 }
 
-// Edges to the next rank and to rank 0, passed by the rank before.
+// The previous rank passes this rank's edges to the next rank and to rank 0.
 static void check_ring(MPI_Comm graph, int weighted) {
   const int place = rank_in(graph);
   int in, out, has;
@@ -33,7 +33,6 @@ static void check_ring(MPI_Comm graph, int weighted) {
   CHECK((destinations[0] == (place + 1) % size && destinations[1] == 0) ||
         (destinations[1] == (place + 1) % size && destinations[0] == 0));
   if (weighted) CHECK_EQ(to[0] + to[1], 20 * place + 1);
-  // With less room, only the first neighbors.
   int first = -1, none[2] = {-5, -5};
   OK(MPI_Dist_graph_neighbors(graph, 1, &first, MPI_UNWEIGHTED, 0, none, MPI_UNWEIGHTED));
   CHECK_EQ(first, sources[0]);
@@ -57,7 +56,6 @@ static void by_others(int weighted, int reorder) {
   OK(MPI_Comm_free(&copy));
 }
 
-// Rank 0 passes all edges.
 static void by_one(void) {
   int sources[64], degrees[64], ends[128], weights[128];
   for (int i = 0; i < size; ++i) {

@@ -71,7 +71,7 @@ static void parts(void) {
   CHECK_EQ(n, 1);
   OK(MPI_Cartdim_get(point, &n));
   CHECK_EQ(n, 0);
-  OK(MPI_Cart_sub(point, NULL, &again));  // without dimensions
+  OK(MPI_Cart_sub(point, NULL, &again));
   CHECK_EQ(kind_of(again), MPI_CART);
   OK(MPI_Cart_rank(again, NULL, &n));
   CHECK_EQ(n, 0);
@@ -94,7 +94,6 @@ static void smaller_than_comm(void) {
   if (made != MPI_COMM_NULL) OK(MPI_Comm_free(&made));
 }
 
-// A ring, with an edge from rank 0 to itself.
 static void graphs(int reorder) {
   int index[64], edges[130], count = 0, got[130], got_index[64], n, m, me;
   MPI_Comm graph, copy;

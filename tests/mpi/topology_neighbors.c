@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Five neighborhood collectives in all forms, on grids (edges, periods of one and two), graphs and
+// Neighborhood collectives in all forms, on grids (edges, periods of one and two), graphs and
 // distributed graphs with repeated edges.
 // ranks: 1 2 3 4 8
 #include "check.h"
@@ -10,7 +10,7 @@ static int me, in, out, sources[kMost], destinations[kMost], grid;
 
 static int value(int from, int to, int i) { return 10000 * from + 10 * to + i; }
 
-// This rank's number in the neighbor list of source i.
+// number_there() is this rank's number in the neighbor list of source i.
 static int number_there(int i) {
   if (grid) return i ^ 1;  // opposite direction
   int before = 0, seen = 0;
@@ -31,7 +31,7 @@ static void prepare(void) {
   for (int i = 0; i < out; ++i)
     for (int k = 0; k < kBlock; ++k) send_block[i * kBlock + k] = value(me, i, k);
   memset(receive_block, -1, sizeof receive_block);
-  for (int i = 0; i < out; ++i) {  // the edge determines the number of elements
+  for (int i = 0; i < out; ++i) {
     counts_out[i] = 1 + i % kBlock;
     displs_out[i] = i * kBlock;
     bytes_out[i] = (MPI_Aint)sizeof(int) * i * kBlock;
@@ -40,13 +40,12 @@ static void prepare(void) {
   for (int i = 0; i < in; ++i) {
     const int gap = sources[i] == MPI_PROC_NULL ? 0 : number_there(i) % kBlock;
     counts_in[i] = 1 + gap;
-    displs_in[i] = (in - 1 - i) * kBlock;  // reversed
+    displs_in[i] = (in - 1 - i) * kBlock;
     bytes_in[i] = (MPI_Aint)sizeof(int) * displs_in[i];
     types_in[i] = MPI_INT;
   }
 }
 
-// `count` values of the sender's block `number`.
 static void check_block(int i, const int* block, int number, int count) {
   for (int k = 0; k < kBlock; ++k) {
     const int none = sources[i] == MPI_PROC_NULL || k >= count;
@@ -168,7 +167,7 @@ static void persistent(int operation) {
   OK(MPI_Request_free(&request));
 }
 
-// Started in different orders on different ranks. Types and communicator are freed before.
+// Ranks start the calls in different orders, after the program freed types and communicator.
 static void any_order(void) {
   int from[2] = {me, -me - 5}, to[2][kMost];
   MPI_Request requests[2];
@@ -225,7 +224,6 @@ static void everything(void) {
   }
   any_order();
   large();
-  // Null addresses are legal without data.
   OK(MPI_Neighbor_alltoall(NULL, 0, MPI_INT, NULL, 0, MPI_INT, comm));
   OK(MPI_Comm_free(&comm));
 }
@@ -252,7 +250,6 @@ static void on_edges(void) {
   everything();
 }
 
-// Only ranks 0 and 1 are neighbors, twice.
 static void on_graph(void) {
   int index[kMost], edges[] = {1, 1, 0, 0}, got[2] = {-1, -1};
   if (size < 2) return;
@@ -297,7 +294,7 @@ static void wrong(void) {
 // Without neighbors in one direction, the buffer may be null.
 static void alone(void) {
   const int to_next = (rank + 1) % size, from_before = (rank + size - 1) % size;
-  const int sends = rank != size - 1, receives = rank != 0;  // a chain
+  const int sends = rank != size - 1, receives = rank != 0;
   int a = rank, b = -1;
   OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, receives, &from_before, MPI_UNWEIGHTED, sends,
                                     &to_next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));

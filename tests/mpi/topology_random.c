@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighborhood collectives on random graphs: repeated edges, edges to the same rank, more edges
-// than concurrent messages, persistent restarts, any order of completion.
+// than concurrent messages.
 // ranks: 1 2 3 5 8
 #include "check.h"
 
@@ -12,12 +12,10 @@ static int any(int below) {
   return (int)((state >> 8) % (unsigned)below);
 }
 
-// Edge e goes from from[e] to to[e]. Each rank lists its edges by key.
 static int edges, from[kMostEdges], to[kMostEdges], key_out[kMostEdges], key_in[kMostEdges];
-static int out, in, mine_out[kMostEdges], mine_in[kMostEdges];  // edges, by index
+static int out, in, mine_out[kMostEdges], mine_in[kMostEdges];
 static MPI_Comm comm;
 
-// Keys are unique.
 static int listed(int who, const int* ends, const int* keys, int* list) {
   int count = 0;
   for (int e = 0; e < edges; ++e) {
@@ -47,7 +45,6 @@ static void make_graph(int degree) {
                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
 }
 
-// The sender's index of my edge i: the k-th edges between a pair of ranks match.
 static int place_there(int i) {
   const int sender = from[mine_in[i]];
   int before = 0, theirs[kMostEdges];
@@ -64,7 +61,6 @@ static int value(int who, int place, int i, int round) {
 
 static int length(int sender, int place, int largest) { return (sender * 5 + place * 3) % largest; }
 
-// Buffers have `largest` integers per edge.
 struct Trial {
   int gathers, irregular, persistent, largest, round;
   int *send, *receive, *counts_out, *counts_in, *displs_out, *displs_in;
@@ -164,7 +160,6 @@ static void release(struct Trial* t) {
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
 }
 
-// Persistent collectives start three times, in an order chosen per rank.
 static void several(void) {
   struct Trial trials[kOutstanding];
   MPI_Request requests[kOutstanding];

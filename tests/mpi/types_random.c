@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random derived types in messages against a list of bytes: complete and partial receives, all
-// protocols. SEED=number repeats a round.
+// Random derived types in messages against a list of bytes: complete and partial receives.
+// SEED=number repeats a round.
 // ranks: 1 2
 // timeout: 120
 #include "layout.h"
 
 enum { kRounds = 400 };
 
-// Returns 1 if a test can use `count` elements.
 static int usable(const struct Layout* made, int count) {
   if (made->ints == 0 || made->ints >= kMostInts || extent(made) <= 0) return 0;
   expect_bounds(made);
@@ -24,7 +23,6 @@ static void receive(void* to, int count, MPI_Datatype type, int from, MPI_Status
   OK(MPI_Mrecv(to, count, type, &message, status));
 }
 
-// Layout `in` has room for more elements.
 static void transfer(struct Layout* out, int outs, struct Layout* in, int ins, char* from,
                      char* to) {
   const int ints = out->ints * outs, peer = size - 1 - rank, early = (int)next(2);
@@ -46,7 +44,7 @@ static void transfer(struct Layout* out, int outs, struct Layout* in, int ins, c
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   OK(MPI_Get_elements(&status, in->type, &elements));
   CHECK_EQ(elements, ints);
-  for (int i = 0; i < ints; ++i) {  // an element sent twice has the later value
+  for (int i = 0; i < ints; ++i) {
     const int sent = *integer(from + kMostSpan, out, i);
     int* got = integer(to + kMostSpan, in, i);
     if (*got != sent) FAIL("integer %d of %d is %d, but %d was sent", i, ints, *got, sent);

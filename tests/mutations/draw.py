@@ -24,7 +24,6 @@ class Mutant:
 
 
 def blank(text):
-    """Returns the text with blank strings."""
     return STRINGS.sub(lambda found: '"' + " " * (len(found[0]) - 2) + '"', text)
 
 

@@ -76,7 +76,6 @@ class Judge:
 
 
 def end_all(child, mark):
-    """Kills a run and all processes with its mark in the environment."""
     needle = f"MUTATION_MARK={mark}".encode()
     if child is not None:
         child.kill()

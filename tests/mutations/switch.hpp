@@ -11,7 +11,8 @@
 #include <cstdlib>
 #include <string>
 
-/// Returns true for the number in TERN_MUTANT. Creates a file in TERN_MUTANTS_SEEN for each number.
+/// The function returns true for the number in TERN_MUTANT. Creates a file in TERN_MUTANTS_SEEN for
+/// each number.
 inline bool tern_mutant(int number) {
   static const char* const word = std::getenv("TERN_MUTANT");
   static const int chosen = word != nullptr ? std::atoi(word) : -1;

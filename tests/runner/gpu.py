@@ -91,7 +91,6 @@ class Twins(Runner):
             yield "gpu", {"GPU_TWIN": "gpu", "GPU_HEAP": "managed"}
 
     def machine(self, word, asked=True):
-        """The environment of a machine of the software driver."""
         found = {name: value.format(tmp=self.tmp, soft=self.soft) for name, value in MACHINES[word].items()}
         path = os.environ.get("LD_LIBRARY_PATH")
         driver = found.get("LD_LIBRARY_PATH", str(self.soft))

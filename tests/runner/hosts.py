@@ -169,7 +169,6 @@ class Over(Runner):
         return ways
 
     def tests(self):
-        """The chosen tests; without a transport between hosts only tests without messages."""
         found = discover(self.options.pattern, ("tests/hosts", "tests/mpi"), Job)
         every = self.options.full or self.options.pattern
         found = [test for test in found if test.own or every or test.short in EVERY_DAY]

@@ -39,7 +39,6 @@ def refuse(message):
 
 
 def need(folder, *files):
-    """Checks the installation."""
     for file in files:
         if not (Path(folder) / file).exists():
             refuse(f"{folder}/{file} is missing: ./quickstart build, or --prefix=DIR")
@@ -68,7 +67,6 @@ def joined(*environments):
 
 
 def environment(options, base):
-    """The environment of compilers and tests."""
     prefix = Path(options.prefix).resolve()
     env = dict(base, PREFIX=str(prefix), MPICC=str(prefix / "bin/mpicc"), MPICXX=str(prefix / "bin/mpicxx"),
                MPIRUN=str(prefix / "bin/mpirun"), TOP=str(TOP), FULL="yes" if options.full else "")

@@ -40,7 +40,6 @@ class Runner(Verdicts):
         return []
 
     def compile(self, test):
-        """Returns the compiler's message of a failure, or None."""
         program, suffix = self.program(test), test.source.suffix
         if test.script:
             return None
@@ -89,7 +88,6 @@ class Runner(Verdicts):
                 self.report("SKIP", f"{name}: {part}")
 
     def again(self, test, ranks, _):
-        """The command to repeat a run."""
         settings = ["--sanitizers", self.options.sanitizers] if self.options.sanitizers else []
         full = ["--full"] if self.options.full else []
         number = [] if ranks is None else ["--ranks", str(ranks)]
@@ -124,7 +122,6 @@ class Runner(Verdicts):
         return int(self.AT_ONCE > 1 and (test.say["alone"] is not None or test.script))
 
     def run_turn(self, pairs, at_once):
-        """Runs several tests at a time, each after its compiler."""
         with concurrent.futures.ThreadPoolExecutor(at_once) as lanes:
             try:
                 running = []

@@ -101,7 +101,6 @@ class Processes(unittest.TestCase):
 
 
 def faults():
-    """Prints a line for each failed test."""
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromModule(__import__(__name__, fromlist=["x"])).run(result)
     found = [f"{test.id().split('.', 2)[2]}: {text.strip().splitlines()[-1]}" for test, text in result.failures + result.errors]

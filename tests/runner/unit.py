@@ -60,7 +60,6 @@ def tests_of(program):
 
 
 def skips_of(text):
-    """Skipped tests with reasons, from GoogleTest's output."""
     reason, found = "no reason given", []
     for line, after in zip(text.splitlines(), text.splitlines()[1:] + [""]):
         if line.endswith(": Skipped"):
@@ -105,7 +104,6 @@ class Units(Verdicts):
         self.options = options
 
     def run_all(self, listed):
-        """Prints in the order of the list."""
         alone = [one for one in listed if one[0].endswith(ALONE)]
         beside = [one for one in listed if one not in alone]
         limit = self.options.timeout

@@ -22,11 +22,9 @@ class Verdicts:
             print("\n".join(lines), flush=True)
 
     def fail(self, name, text, faults, again, done=None, counts=None):
-        """Prints the end of the output, the faults, and the command for this run."""
         detail = "\n".join([text.rstrip(), *faults, "again: " + shlex.join(map(str, again))])
         self.report("FAIL", name, detail, done, counts)
 
     def end(self):
-        """Prints the totals, and exits with the status."""
         print("{PASS} passed, {FAIL} failed, {SKIP} skipped".format(**self.totals))
         sys.exit(1 if self.totals["FAIL"] else 0)

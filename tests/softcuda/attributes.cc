@@ -120,7 +120,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   return found ? tell(data, attribute, ptr, *found) : CUDA_ERROR_INVALID_VALUE;
 }
 
-// The call waits for pending work on the memory.
+// cuPointerSetAttribute waits for pending work on the memory.
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr ptr) {
   SOFTCUDA_ENTER(kContext, attribute, ptr);
   if (attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;

@@ -22,7 +22,7 @@ CUresult spoil(Capture& capture, CUresult error) {
   return error;
 }
 
-/// The capture that the context's legacy stream would join, or null.
+/// capture_beside() returns the capture that the context's legacy stream would join, or null.
 Capture* capture_beside(CUstream stream) {
   if (stream != stream->context->legacy) return nullptr;
   for (const CapturePtr& capture : captures())

@@ -9,25 +9,23 @@
 
 namespace softcuda {
 
-/// Guarded by table_mutex.
+/// table_mutex guards captures.
 struct Capture {
   unsigned long long id = 0;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::thread::id thread;
   CUstream origin = nullptr;
   bool invalid = false;
-  CUgraph graph = nullptr;           // result, in a valid order
-  std::map<CUstream, Clock> clocks;  // of each stream
+  CUgraph graph = nullptr;  // nodes in a valid order
+  std::map<CUstream, Clock> clocks;
 };
 
-/// If so, the call invalidates the capture.
+/// A forbidden call invalidates the capture.
 bool forbidden_by_capture();
 CUresult capture_work(CUstream stream, Work& work, bool* captured);
-/// Copies the child's nodes into the captured graph.
 CUresult capture_graph(CUstream stream, const GraphPtr& child, bool* captured);
 CUresult capture_record(CUstream stream, CUevent event, bool* captured);
 CUresult capture_wait(CUstream stream, CUevent event, bool* captured);
-/// For calls refused in a capture.
 CUresult refuse_in_capture(CUstream stream);
 CUresult refuse_captured(CUevent event);
 

@@ -59,7 +59,7 @@ Reopen reopen_of(const char* name, const char* text) {
   give_up("%s=%s: expected itself, first, nothing or random", name, text);
 }
 
-// "copy:8,wait:5", microseconds.
+// Costs are "copy:8,wait:5" in microseconds.
 void set_costs(tern::coll::DriverCosts* costs, const char* name, const char* text) {
   const std::pair<const char*, double*> known[] = {
       {"ask", &costs->ask},   {"call", &costs->call},     {"sync", &costs->sync},

@@ -13,14 +13,14 @@ namespace softcuda {
 /// kLies: a mapping succeeds, but shows other memory.
 enum class Link { kNone, kLies, kPcie, kNvlink };
 enum class Pageable { kRandom, kAsync, kSync };
-/// The result of a second IPC handle of an open block. kRandom draws kFirst or kNothing.
+/// Reopen is the result of a second IPC handle of an open block. kRandom draws kFirst or kNothing.
 enum class Reopen { kItself, kFirst, kNothing, kRandom };
 enum class Fabric { kOff, kExport, kOn };
 
 struct Config {
   int devices = 1;
   std::string peers = "NV";
-  std::string pci;  // with commas
+  std::string pci;
   size_t memory = size_t{4} << 30;
   int version = 12040;
   unsigned jitter_us = 0;
@@ -51,9 +51,9 @@ struct Config {
   unsigned queue = 0;        // 0: unlimited
 };
 
-/// Ends the process if a name or value is wrong.
+/// read_config() ends the process if a name or value is wrong.
 Config read_config();
-/// The environment at the first call.
+/// config() reads the environment at the first call.
 const Config& config();
 class Links {
  public:
@@ -76,7 +76,7 @@ std::vector<std::string> split(const std::string& text, char at);
 const std::vector<int>& visible_devices();
 
 [[noreturn]] void give_up(const char* format, ...) __attribute__((format(printf, 1, 2)));
-/// Reproducible for the same seed and calls.
+/// random_below() gives the same numbers for the same seed and calls.
 uint64_t random_below(uint64_t limit);
 
 }  // namespace softcuda

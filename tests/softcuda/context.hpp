@@ -9,12 +9,13 @@
 #include "cuda/api.hpp"
 #include "entry.hpp"
 
-/// Never freed: a stale handle is an error. A primary context returns with a new id.
+/// A context is never freed, so a stale handle is an error. A primary context returns with a new
+/// id.
 struct CUctx_st {
   int ordinal = 0;
   int physical = 0;
   bool primary = false;
-  // Of a green context; 0: the whole device.
+  // Multiprocessors of a green context; 0: the whole device.
   unsigned first_processor = 0, processors = 0;
   std::atomic<unsigned> flags{0};
   std::atomic<unsigned long long> id{0};
@@ -22,13 +23,13 @@ struct CUctx_st {
   std::atomic<int> sticky{0};
   int retained = 0;
   std::set<CUcontext> peers;
-  std::set<CUstream> streams;  // including the legacy stream
+  std::set<CUstream> streams;
   CUstream legacy = nullptr;
 };
 
 namespace softcuda {
 
-/// Guards tables and contexts. Never held during a wait.
+/// table_mutex guards tables and contexts. No thread holds the mutex during a wait.
 std::mutex& table_mutex();
 
 CUcontext current_context();
@@ -39,9 +40,9 @@ std::vector<CUcontext> contexts();
 CUcontext primary_of(int ordinal);
 CUcontext make_context(int ordinal);
 void end_context(CUcontext context);
-/// -1 for an invalid ordinal.
+/// physical_of() returns -1 for an invalid ordinal.
 int physical_of(int ordinal);
-/// -1 if the device is hidden.
+/// ordinal_of() returns -1 if the device is hidden.
 int ordinal_of(int physical);
 
 }  // namespace softcuda

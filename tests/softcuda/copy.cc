@@ -55,7 +55,7 @@ void move(const Rows& rows) {
     move_row(to + i * rows.to_pitch, from + i * rows.from_pitch, rows.width);
 }
 
-// To pageable memory yes, from pageable memory perhaps.
+// Copies to pageable memory wait; copies from pageable memory may wait.
 bool is_waited_for(const End& to, const End& from) {
   if (to.side != Side::kPageable && from.side != Side::kPageable) return false;
   switch (config().pageable) {
@@ -88,7 +88,7 @@ void be_late() { std::this_thread::sleep_for(std::chrono::microseconds(config().
 
 bool syncs_all(CUcontext context) { return context->flags & CU_CTX_SYNC_MEMOPS; }
 
-// Work of a "synchronous" call in the legacy stream.
+// submit_late() enqueues a "synchronous" call's work in the legacy stream.
 CUresult submit_late(uintptr_t to, std::function<void()> body, bool wait) {
   const CUstream legacy = current_context()->legacy;
   const CUresult result = submit(legacy, Work{.run =
@@ -174,7 +174,7 @@ CUresult copy_async(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream)
   return copy_async(Rows{to, from, bytes, bytes, bytes, 1}, stream);
 }
 
-// Returns false for types unused by Tern.
+// find_end() returns false for types unused by Tern.
 bool find_end(CUmemorytype type, const void* host, CUdeviceptr device, size_t x, size_t y,
               size_t pitch, uintptr_t* address) {
   if (type == CU_MEMORYTYPE_HOST)

@@ -16,7 +16,6 @@ struct Fact {
   int value;
 };
 
-// Attributes that are equal on all devices.
 constexpr Fact kFacts[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},

@@ -56,7 +56,7 @@ uint64_t calls_of(const std::string& name) {
   return 0;
 }
 
-// "cuMemcpyAsync:3:700[:late]", with commas.
+// Rows are "cuMemcpyAsync:3:700[:late]", with commas.
 void ask_for(const std::string& rows) {
   std::lock_guard lock(book().mutex);
   if (rows.empty()) book().faults.clear();

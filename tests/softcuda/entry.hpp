@@ -11,10 +11,10 @@
 namespace softcuda {
 
 enum Needs : unsigned {
-  kContext = 0,     // a current context
-  kDriver = 1,      // cuInit
-  kNothing = 2,     // not even cuInit
-  kUncaptured = 4,  // no capture of global mode
+  kContext = 0,
+  kDriver = 1,
+  kNothing = 2,
+  kUncaptured = 4,
 };
 
 class Function {
@@ -42,25 +42,24 @@ CUresult enter(Function& function, unsigned needs, T... values) {
   return enter_with(function, needs, words, static_cast<int>(sizeof...(T)));
 }
 
-/// First statement of each exported function, with arguments for the trace.
+/// Each exported function begins with SOFTCUDA_ENTER and arguments for the trace.
 #define SOFTCUDA_ENTER(...)                                   \
   static auto& function_ = *new softcuda::Function(__func__); \
   if (const CUresult refused = softcuda::enter(function_, __VA_ARGS__)) return refused
 
-/// The requested late failure of the current call's work.
 CUresult late_fault();
 
-/// This thread's last driver function. Null in driver threads.
+/// called_function() names this thread's last driver function. Null in driver threads.
 const char* called_function();
 
-/// Forbids driver calls in a cuLaunchHostFunc function.
+/// HostFunctionScope forbids driver calls in a cuLaunchHostFunc function.
 struct HostFunctionScope {
   HostFunctionScope();
   ~HostFunctionScope();
 };
 
 bool exiting();
-/// Kept forever: a stale handle is an error, and no leak.
+/// Objects stay forever, so a stale handle is an error and no sanitizer reports a leak.
 template <class T>
 T* make_for_ever() {
   static auto& mutex = *new std::mutex;

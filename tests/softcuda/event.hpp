@@ -10,18 +10,18 @@
 
 namespace softcuda {
 
-/// In an unnamed file, mapped by importers.
+/// An importer maps the unnamed file of a SharedEvent.
 struct SharedEvent {
   std::atomic<uint64_t> recorded;
   std::atomic<uint64_t> completed;
-  std::atomic<uint32_t> bell;  // rung at completion
+  std::atomic<uint32_t> bell;
   std::atomic<uint32_t> users;
 };
 
-/// Preceding nodes of each captured stream, by count.
+/// A Clock counts the preceding nodes of each captured stream.
 using Clock = std::map<CUstream, uint64_t>;
 
-/// Null for a stale handle.
+/// find_event() returns null for a stale handle.
 CUevent find_event(CUevent handle);
 CUevent make_event(CUcontext context, unsigned flags);
 CUevent adopt_event(CUcontext context, SharedEvent* shared);
@@ -30,7 +30,7 @@ SharedEvent* map_shared_event(pid_t pid, int fd, ino_t inode, unsigned index);
 
 }  // namespace softcuda
 
-/// Never freed: a stale handle is an error.
+/// An event is never freed, so a stale handle is an error.
 struct CUevent_st {
   CUcontext context = nullptr;
   unsigned flags = 0;

@@ -12,7 +12,7 @@
 
 namespace softcuda {
 
-/// Sleeps until the ring, at most 0.1 s.
+/// sleep_on() sleeps until the ring, at most 0.1 s.
 inline void sleep_on(std::atomic<uint32_t>& bell, uint32_t seen) {
   const timespec limit{0, 100'000'000};
   syscall(SYS_futex, &bell, FUTEX_WAIT, seen, &limit, nullptr, 0);

@@ -14,7 +14,7 @@ struct CUgraphExec_st {
   softcuda::GraphPtr body;
 };
 
-/// Guarded by object_mutex.
+/// object_mutex guards user objects.
 struct CUuserObject_st {
   void* data;
   CUhostFn destroy;
@@ -80,8 +80,8 @@ struct Flight {
     steps.resize(left.size());
   }
   GraphPtr body;
-  std::vector<size_t> left;   // unfinished predecessors
-  std::vector<size_t> steps;  // finished steps
+  std::vector<size_t> left;  // unfinished predecessors
+  std::vector<size_t> steps;
   std::vector<size_t> ready;
 };
 
@@ -113,7 +113,7 @@ CUresult advance_in_order(CUstream stream, Flight& flight) {
   return CUDA_SUCCESS;
 }
 
-// Tries ready nodes in random order.
+// advance() tries ready nodes in random order.
 CUresult advance(CUstream stream, Flight& flight) {
   if (config().connections == 1) return advance_in_order(stream, flight);
   while (!flight.ready.empty()) {

@@ -16,17 +16,16 @@ struct Capture;
 
 struct Node {
   Work work;
-  std::vector<size_t> after;  // preceding nodes
+  std::vector<size_t> after;
 };
 
 class UserReferences {
  public:
   UserReferences() = default;
-  UserReferences(const UserReferences& other);  // retains again
+  UserReferences(const UserReferences& other);
   UserReferences& operator=(const UserReferences&) = delete;
   ~UserReferences();
   void add(CUuserObject object, unsigned count) { counts_[object] += count; }
-  /// Returns false if the graph has fewer.
   bool give(CUuserObject object, unsigned count);
 
  private:
@@ -41,9 +40,9 @@ struct Graph {
   ~Graph() = default;
   std::vector<Node> nodes;
   UserReferences references;
-  std::vector<std::shared_ptr<Graph>> children;  // child graphs
+  std::vector<std::shared_ptr<Graph>> children;
   std::mutex mutex;
-  Place last;  // launches run in order
+  Place last;
 };
 using GraphPtr = std::shared_ptr<Graph>;
 
@@ -53,7 +52,7 @@ void destroy_graph(CUgraph graph);
 
 }  // namespace softcuda
 
-/// Never freed: a stale handle is an error.
+/// A graph handle is never freed, so a stale handle is an error.
 struct CUgraph_st {
   softcuda::GraphPtr body;  // null if destroyed
   softcuda::Capture* captured = nullptr;

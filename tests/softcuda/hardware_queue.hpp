@@ -8,9 +8,9 @@ namespace softcuda {
 
 class HardwareQueue {
  public:
-  /// Null if each stream has a queue.
+  /// of() returns null if each stream has a queue.
   static HardwareQueue* of(CUstream stream);
-  /// The caller holds the stream's mutex.
+  /// The caller of enter() holds the stream's mutex.
   uint64_t enter();
   void come_to_head(uint64_t ticket);
   void leave(uint64_t ticket);

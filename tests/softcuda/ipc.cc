@@ -25,7 +25,7 @@ struct Handle {
   int32_t fd;
   int32_t physical;
   uint64_t inode;
-  uint64_t offset;  // or event slot
+  uint64_t offset;
   uint64_t bytes;
   uint64_t id;
 };
@@ -37,7 +37,7 @@ void seal(Opaque* opaque, const Handle& handle) {
   memcpy(opaque, &handle, sizeof handle);
 }
 
-// Refuses handles of this process.
+// unseal() refuses handles of this process.
 template <class Opaque>
 CUresult unseal(const Opaque& opaque, uint32_t magic, Handle* handle) {
   memcpy(handle, &opaque, sizeof *handle);
@@ -45,13 +45,12 @@ CUresult unseal(const Opaque& opaque, uint32_t magic, Handle* handle) {
   return handle->pid == getpid() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
-// Shared by all handles of the storage.
 struct Mapping {
   uintptr_t address = 0;
   StoragePtr storage;
-  std::vector<uint64_t> open = {};  // once per handle, oldest first
+  std::vector<uint64_t> open = {};  // offsets, once per handle, oldest first
 };
-using Key = std::pair<uint64_t, CUcontext>;  // inode
+using Key = std::pair<uint64_t, CUcontext>;
 std::map<Key, Mapping>& mappings() {
   static auto& made = *new std::map<Key, Mapping>;
   return made;
@@ -61,14 +60,15 @@ std::mutex& import_mutex() {
   return made;
 }
 
-// Real drivers do either of the last two. The caller holds import_mutex.
+// Real drivers answer with either of the last two. The caller holds import_mutex.
 Reopen answer_for(const Mapping& mapping) {
   if (mapping.open.empty()) return Reopen::kItself;
   if (config().reopen != Reopen::kRandom) return config().reopen;
   return random_below(2) == 0 ? Reopen::kFirst : Reopen::kNothing;
 }
 
-// Models a driver that confuses two allocations: returns another's address, and counts no handle.
+// gives_another() models a driver that confuses two allocations: the driver returns the other's
+// address and counts no handle.
 bool gives_another(const Mapping& mapping, const Handle& open, CUdeviceptr* address) {
   if (std::find(mapping.open.begin(), mapping.open.end(), open.offset) != mapping.open.end())
     return false;
@@ -191,7 +191,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pdptr, CUipcMemHandle handle, unsign
     known = here.kind == Kind::kImport && here.base == base;
     if (!known) return;
     ++here.opened;
-    here.bytes = std::max<size_t>(here.bytes, open.bytes);  // the whole block is mapped
+    here.bytes = std::max<size_t>(here.bytes, open.bytes);
   });
   if (!known)
     enter_allocation({.kind = Kind::kImport,

@@ -20,7 +20,6 @@
 #include "stream.hpp"
 #include "user_functions.hpp"
 
-/// Functions and kernels are the same objects.
 struct CUkern_st {
   const TernHostKernel* kernel = nullptr;
   int dynamic_shared = 48 << 10;
@@ -81,7 +80,7 @@ void load(CUkern_st* kernel) {
   if (!kernel->loaded.exchange(true)) wait_as_it_may();
 }
 
-constexpr int kLaunchCompletion = 12030;  // version of the attribute
+constexpr int kLaunchCompletion = 12030;
 
 struct Launch {
   Processors on;

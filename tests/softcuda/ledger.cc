@@ -17,10 +17,10 @@ namespace {
 
 struct CallKind {
   const char* name;
-  const char* begins;  // prefix
+  const char* begins;
 };
 
-// The first match counts.
+// The first matching prefix counts.
 constexpr CallKind kCallKinds[] = {
     {"copy", "cuMemcpy"},
     {"copy", "cuMemset"},

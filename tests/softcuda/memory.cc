@@ -23,7 +23,7 @@ std::map<uintptr_t, Allocation>& table() {
   return made;
 }
 
-// Shared by small allocations of a context.
+// Small allocations of a context share a Block.
 struct Block {
   CUcontext context;
   uintptr_t address;
@@ -42,7 +42,7 @@ std::map<uintptr_t, Allocation>::iterator at(uintptr_t address) {
   return address - found->first < found->second.bytes ? found : table().end();
 }
 
-// Returns -1 if the block is full.
+// room_in() returns -1 if the block is full.
 long room_in(const Block& block, size_t units) {
   size_t run = 0;
   for (size_t i = 0; i < block.taken.size(); ++i) {
@@ -90,7 +90,7 @@ std::optional<Allocation> take_large(CUcontext context, size_t bytes) {
                     .storage = storage};
 }
 
-// Frees an empty block. The caller holds table_mutex.
+// give_small() frees an empty block. The caller holds table_mutex.
 bool give_small(const Allocation& gone) {
   for (auto block = blocks().begin(); block != blocks().end(); ++block) {
     if (block->storage != gone.storage) continue;

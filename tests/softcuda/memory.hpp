@@ -22,27 +22,25 @@ struct Allocation {
   int physical = 0;
   uint64_t id = 0;  // never reused in this process
   StoragePtr storage;
-  size_t offset = 0;  // in the storage
+  size_t offset = 0;
   unsigned long long handle_types = 0;
   CUmemoryPool pool = nullptr;
   CUmemGenericAllocationHandle handle = 0;
   bool sync_memops = false;
-  Place late = {};  // with pending writes
-  int opened = 0;   // kImport: count
-  /// kMapped and pools: access rights by device.
+  Place late = {};
+  int opened = 0;
+  /// access rights by device, for kMapped and pools
   std::map<int, unsigned long long> access = {};
 
   [[nodiscard]] bool on_device() const { return kind < Kind::kManaged; }
 };
 
-/// Assigns a new id. The caller must not hold table_mutex.
+/// enter_allocation() assigns a new id. The caller must not hold table_mutex.
 void enter_allocation(Allocation allocation);
-/// Returns a copy.
 std::optional<Allocation> find_allocation(uintptr_t address);
 std::optional<Allocation> remove_allocation(uintptr_t base, Kind kind);
-/// Calls `change` under table_mutex.
 bool change_allocation(uintptr_t address, const std::function<void(Allocation&)>& change);
-/// The reservation around a mapping, otherwise the allocation.
+/// range_of() returns the reservation around a mapping, otherwise the allocation.
 std::pair<uintptr_t, size_t> range_of(const Allocation& here);
 void free_all_of(CUcontext context);
 

@@ -27,7 +27,7 @@ T* word_at(uintptr_t address) {
   return reinterpret_cast<T*>(behind(address));
 }
 
-/// Neither a wait nor a write: a barrier.
+/// An operation that neither waits nor writes is a barrier.
 struct Operation {
   CUstreamBatchMemOpType type;
   uintptr_t address;
@@ -47,7 +47,7 @@ struct Operation {
 constexpr unsigned kMostOperations = 255;
 constexpr int kNoRemoteWrites = 13010;  // refused from this version on
 
-// Pinned memory and the own device. Before 13.1 also writes to peers.
+// Operations reach pinned memory and the own device. Before 13.1 writes also reach peers.
 bool is_in_reach(const Operation& one, const Allocation& word, int physical) {
   if (word.kind == Kind::kHost || word.kind == Kind::kRegistered) return true;
   if (!word.on_device()) return false;
@@ -94,7 +94,7 @@ CUresult operate(const Operation& one) {
   }
 }
 
-// A single piece of work. An invalid operation cancels all.
+// The operations are a single piece of work. An invalid operation cancels all.
 CUresult submit_operations(CUstream handle, const std::vector<Operation>& operations) {
   CUstream stream;
   if (const CUresult refused = find_stream(handle, &stream)) return refused;
@@ -163,7 +163,7 @@ CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-// Refused in captures and in the legacy stream.
+// Captures and the legacy stream refuse batched copies.
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
                                CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs,
                                CUstream hStream) {

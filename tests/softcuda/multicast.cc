@@ -28,10 +28,10 @@ struct Binding {
   size_t at, offset, bytes;  // at: in the object; offset: in memory
 };
 
-/// On the first page of the object's file.
+/// Members is the first page of the object's file.
 struct Members {
   std::atomic<uint32_t> devices{0};
-  std::atomic<uint32_t> added{0};  // bits of devices
+  std::atomic<uint32_t> added{0};
   size_t bytes;
   Binding bindings[kMostDevices];
 };
@@ -66,7 +66,7 @@ char* memory_of(const Binding& binding) {
   return bytes;
 }
 
-// Keeps bound memory alive. Null unbinds.
+// hold() keeps bound memory alive. Null unbinds.
 void hold(ino_t object, const Binding& binding, const StoragePtr& memory) {
   static auto& mutex = *new std::mutex;
   static auto& held = *new std::map<std::tuple<ino_t, int, size_t>, StoragePtr>;
@@ -78,7 +78,7 @@ void hold(ino_t object, const Binding& binding, const StoragePtr& memory) {
     held.erase(key);
 }
 
-// As in the real driver, without a timeout.
+// wait_for_all() has no timeout, like the real driver.
 void wait_for_all(const Members& members) {
   Patience patience;
   while (static_cast<unsigned>(__builtin_popcount(members.added)) < members.devices) {

@@ -7,9 +7,8 @@
 namespace softcuda {
 
 bool supports_multicast();
-/// Null for more than eight devices.
+/// make_multicast() returns null for more than eight devices.
 StoragePtr make_multicast(unsigned devices, size_t bytes);
-/// Returns the number of copies.
 int copies_behind(const void* bytes, void** copies, int most);
 
 }  // namespace softcuda

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A software NVML: libnvidia-ml.so.1 of the machine in SOFTCUDA_DEVICES, _PEERS and _PCI.
-// Why: NVML shows links and devices hidden by CUDA_VISIBLE_DEVICES.
-// How: each nvmlInit_v2 reads the environment anew. SOFTCUDA_NVML=FUNCTION:CODE,... makes functions
-// fail, "own" hides devices as a container does.
-// See: src/topo/nvml_api.hpp, tests/unit/topo/nvml_test.cc.
+// A software NVML: libnvidia-ml.so.1 of the machine in SOFTCUDA_DEVICES, _PEERS and _PCI. Why: NVML
+// shows links and devices hidden by CUDA_VISIBLE_DEVICES. How: each nvmlInit_v2 reads the
+// environment anew. SOFTCUDA_NVML=FUNCTION:CODE,... makes functions fail; "own" hides devices as a
+// container does.
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ constexpr unsigned kSwitchBus = 0xf0;
 
 struct End {
   NvmlRemoteType type;
-  int physical;  // of a GPU
+  int physical;
 };
 
 struct Place {
@@ -59,7 +58,6 @@ struct Machine {
     const std::vector<std::string> words = split(shown, ',');
     return std::find(words.begin(), words.end(), std::to_string(physical)) != words.end();
   }
-  /// Peers, then switches.
   [[nodiscard]] std::vector<End> ends_of(int physical) const {
     std::vector<End> ends;
     bool switches = false;
@@ -93,7 +91,7 @@ NvmlReturn enter(const char* function) {
   return machine() == nullptr ? kNvmlUninitialized : wanted(function);
 }
 
-/// Null for a missing link.
+/// end_of() returns null for a missing link.
 const End* end_of(NvmlDevice device, unsigned link, End* place) {
   const std::vector<End> ends = machine()->ends_of(device->physical);
   if (link >= ends.size()) return nullptr;

@@ -20,7 +20,7 @@ struct Exported {
   int32_t pid;
   int32_t fd;
   uint64_t inode;
-  uint64_t pool;  // card's inode
+  uint64_t pool;
   uint64_t bytes;
 };
 static_assert(sizeof(Exported) <= sizeof(CUmemPoolPtrExportData));
@@ -68,7 +68,9 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstrea
   CUstream stream;
   if (const CUresult refused = find_stream(handle, &stream)) return refused;
   if (bytes == 0 || pool->imported) return CUDA_ERROR_INVALID_VALUE;
-  if (stream->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;  // no memory nodes
+  if (stream->capture)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;  // captures have no memory
+                                                   // nodes
   StoragePtr storage = make_storage(pool->physical, bytes);
   const uintptr_t taken = storage ? take_addresses(bytes) : 0;
   if (taken == 0 || !back(taken, *storage, 0, storage->bytes)) return CUDA_ERROR_OUT_OF_MEMORY;

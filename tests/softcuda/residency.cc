@@ -21,8 +21,9 @@ namespace {
 
 struct Residency {
   std::mutex mutex;
-  std::vector<bool> taken = std::vector<bool>(places_of_device());  // by kernels of this process
-  unsigned kernels = 0;                                             // of this process
+  std::vector<bool> taken = std::vector<bool>(places_of_device());  // places taken by kernels of
+                                                                    // this process
+  unsigned kernels = 0;
   int file = -1, door = -1;
 };
 Residency& residency_of(int physical) {
@@ -31,7 +32,7 @@ Residency& residency_of(int physical) {
 }
 
 thread_local int device_of_thread = -1;
-thread_local size_t first_place = 0, end_of_places = 0;  // of this thread's kernel
+thread_local size_t first_place = 0, end_of_places = 0;
 thread_local std::vector<size_t> places_of_thread;
 
 bool is_shared() { return !config().shared.empty(); }

@@ -4,7 +4,7 @@
 
 namespace softcuda {
 
-/// Resident blocks of a multiprocessor.
+/// resident blocks of a multiprocessor
 constexpr unsigned kBlocksEach = 2;
 unsigned places_of_device();
 
@@ -13,7 +13,7 @@ struct Processors {
   unsigned first, count;
 };
 
-/// Without MPS, waits for kernels of other processes.
+/// Without MPS, a KernelTurn waits for kernels of other processes.
 class KernelTurn {
  public:
   KernelTurn(const Processors& on, const char* kernel);
@@ -22,10 +22,9 @@ class KernelTurn {
   ~KernelTurn();
 };
 
-/// Returns 1 if a block got a place.
+/// take_place() returns 1 if a block got a place.
 int take_place();
 void give_place();
-/// Arrival order of stores, as in launch.h.
 int arrival_at(const void* bytes);
 
 }  // namespace softcuda

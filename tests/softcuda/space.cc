@@ -78,7 +78,7 @@ bool has_holder(int watcher) {
   return fcntl(watcher, F_OFD_GETLK, &first_byte) == 0 && first_byte.l_type != F_UNLCK;
 }
 
-/// Memory freed here and held elsewhere.
+/// Lingering memory is freed here and held elsewhere.
 struct Lingering {
   ino_t inode;
   int physical;

@@ -12,7 +12,7 @@ namespace softcuda {
 
 constexpr size_t kGranule = size_t{2} << 20;
 
-/// In an unnamed file. The last page names the owner.
+/// A Storage is an unnamed file. The last page names the owner.
 struct Storage {
   int fd = -1;
   size_t bytes = 0;  // without the last page
@@ -20,7 +20,7 @@ struct Storage {
   int physical = 0;
   uint64_t block = next_block();  // never reused in this process
   bool multicast = false;
-  bool owned = false;  // by this process
+  bool owned = false;
   static uint64_t next_block();
   Storage() = default;
   Storage(const Storage&) = delete;
@@ -29,27 +29,27 @@ struct Storage {
 };
 using StoragePtr = std::shared_ptr<Storage>;
 
-/// Null if the device is full.
+/// make_storage() returns null if the device is full.
 StoragePtr make_storage(int physical, size_t bytes);
 StoragePtr make_object();
-/// Takes the descriptor. Null for a foreign file.
+/// adopt_storage() takes the descriptor and returns null for a foreign file.
 StoragePtr adopt_storage(int fd);
-/// Returns -1 if the inode differs.
+/// open_of_process() returns -1 if the inode differs.
 int open_of_process(pid_t pid, int fd, ino_t inode);
-/// Allocated by this process. Freed memory counts until all descriptors and imports are closed.
+/// bytes_used() counts memory of this process; freed memory counts until all descriptors and
+/// imports are closed.
 size_t bytes_used(int physical);
 
-/// Without memory. Returns 0 if no range is free.
+/// take_addresses() maps no memory. Returns 0 if no range is free.
 uintptr_t take_addresses(size_t bytes, size_t align = kGranule);
 void give_addresses(uintptr_t address, size_t bytes);
 bool back(uintptr_t address, const Storage& storage, size_t offset, size_t bytes);
-/// Makes the range private memory.
+/// forget_storage() makes the range private memory.
 void forget_storage(uintptr_t address, size_t bytes);
 void unback(uintptr_t address, size_t bytes);
 bool is_device_address(uintptr_t address);
-/// The host address of a device address. Other addresses stay.
+/// translate() turns device addresses into host addresses and keeps other addresses.
 void* translate(const void* address);
-/// The inverse of translate().
 uintptr_t address_of_bytes(const void* bytes);
 inline char* behind(uintptr_t address) {
   return static_cast<char*>(translate(reinterpret_cast<const void*>(address)));

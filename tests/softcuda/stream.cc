@@ -73,7 +73,6 @@ void dawdle() {
   std::this_thread::sleep_for(std::chrono::microseconds(random_below(config().jitter_us)));
 }
 
-// Gives up at exit.
 CUresult complete(CUstream stream, const Step& step, bool on_device) {
   Patience patience;
   while (true) {
@@ -152,7 +151,6 @@ CUstream per_thread_stream() {
   return mine.back().second;
 }
 
-// By the rules of the legacy stream.
 void order_with_legacy(CUstream stream, Work& work) {
   std::lock_guard lock(table_mutex());
   const CUcontext context = stream->context;
@@ -165,7 +163,7 @@ void order_with_legacy(CUstream stream, Work& work) {
   std::erase_if(work.after, [](const Place& place) { return reached(place); });
 }
 
-// Of the legacy stream: also of the blocking streams.
+// For the legacy stream, ends_behind() includes the blocking streams.
 std::vector<Place> ends_behind(CUstream stream) {
   std::vector<Place> ends;
   std::lock_guard lock(table_mutex());
@@ -317,7 +315,7 @@ CUresult cuStreamCreate(CUstream* phStream, unsigned Flags) {
   return cuStreamCreateWithPriority(phStream, Flags, 0);
 }
 
-// Returns at once. Queued work still runs.
+// cuStreamDestroy_v2 returns at once. Queued work still runs.
 CUresult cuStreamDestroy_v2(CUstream hStream) {
   SOFTCUDA_ENTER(kDriver, hStream);
   {

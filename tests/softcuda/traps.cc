@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports of libcuda.so.1 with an older meaning.
-// Why: dlsym of such a name gives a function that seems to work. Here a call ends the process.
+// Exports of libcuda.so.1 with an older meaning: a call ends the process, because the old function
+// would seem to work.
 #include "config.hpp"
 
 #define TRAP(name, better)                                                         \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Driver functions for tests, unused by Tern.
-// See: cuda/functions.hpp.
 #pragma once
 #include "cuda/api.hpp"
 

@@ -53,7 +53,7 @@ bool is_reserved(uintptr_t address, size_t bytes) {
   return address + bytes <= found->first + found->second;
 }
 
-// Fails unless mappings fill the range exactly.
+// for_mappings() fails unless mappings fill the range exactly.
 CUresult for_mappings(uintptr_t address, size_t bytes,
                       const std::function<void(const Allocation&)>& each) {
   std::vector<Allocation> parts;

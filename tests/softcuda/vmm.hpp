@@ -8,7 +8,6 @@
 namespace softcuda {
 
 CUmemGenericAllocationHandle add_handle(StoragePtr storage, unsigned long long types);
-/// Null for an unknown handle.
 StoragePtr storage_of(CUmemGenericAllocationHandle handle);
 
 }  // namespace softcuda

@@ -22,7 +22,6 @@ SIZES = (0, 1, 7, 1000, 40_000) if ranks <= 4 else (0, 5, 9000)
 
 
 def call(way, function, *arguments, **options):
-    """Calls a collective in one of three ways."""
     if way == "blocking":
         function(*arguments, **options)
     elif way == "wait":
@@ -117,7 +116,6 @@ def exchanged(way, dtype, size, what):
 
 
 def uneven():
-    """Lists and splits of different lengths."""
     sent = [torch.full((rank + other + 1,), float(10 * rank + other)) for other in range(ranks)]
     wanted = [torch.full((rank + other + 1,), float(10 * other + rank)) for other in range(ranks)]
     parts = [torch.empty_like(part) for part in wanted]
@@ -160,7 +158,6 @@ def averages():
 
 
 def layouts():
-    """Strides and views, as inputs and outputs."""
     base = torch.arange(24.0).reshape(4, 6) + rank
     tensor = base.clone().t()
     dist.all_reduce(tensor)

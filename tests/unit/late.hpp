@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Late: a bad network between the ranks of a test. Frames arrive late, sends find no room at
 // random, and tests cut links. The promises of btl.hpp hold: order within an endpoint, no loss
-// while the link holds.
-// Why: the behaviour of real networks in one process, with a seed, under sanitizers.
-// Usage: a World with a Network (world.hpp). Threads: any.
+// while the link holds. Usage: a World with a Network (world.hpp). Threads: any.
 #pragma once
 
 #include <algorithm>
@@ -37,9 +35,9 @@ class Network {
   struct Frame {
     btl::Header header;
     std::vector<std::byte> payload;
-    int rounds;                           // left, of the receiver
-    iovec data{};                         // ZeroCopy, read on arrival
-    btl::Operation* operation = nullptr;  // completes then
+    int rounds;
+    iovec data{};
+    btl::Operation* operation = nullptr;
   };
 
   bool has_room(Place from, Place to) {
@@ -63,7 +61,6 @@ class Network {
     puts_[{from, to}].push_back(put);
     if (is_cut_locked(from.rank, to.rank)) end_puts(puts_.find({from, to}));
   }
-  /// Performs a random put of every second link. Puts do not pass a flush.
   void move_puts(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (auto& [ends, puts] : puts_) {
@@ -79,7 +76,7 @@ class Network {
       puts.erase(chosen);
     }
   }
-  /// An operation with a completed or cancelled part, or null.
+  /// take_done() returns an operation with a completed or cancelled part, or null.
   btl::Operation* take_done(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
     auto& done = done_[from];
@@ -88,7 +85,7 @@ class Network {
     done.pop_front();
     return operation;
   }
-  /// Returns false if no frame is due. Each call counts a round on the examined links.
+  /// take() returns false if no frame is due. Each call counts a round on the examined links.
   bool take(Place to, Place* from, Frame* frame) {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (auto& [ends, frames] : links_) {
@@ -112,7 +109,7 @@ class Network {
              return link.first.first != from || link.second.empty();
            });
   }
-  /// Both endpoints report the failure.
+  /// After cut(), both endpoints report the failure.
   void cut(uint32_t one, uint32_t other) {
     const std::lock_guard<std::mutex> guard(mutex_);
     cuts_.insert(std::minmax(one, other));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: N ranks as threads of a test, each with a Process and the real library above.
-// Why: matching, protocols and collectives run under sanitizers without a launcher.
-// Usage: World(4).run([](core::Process& process) { ... });
-// An exception of a rank fails the test, but other ranks may wait until the runner's time limit.
+// World: N ranks as threads of a test, each with a Process and the real library above. Usage:
+// World(4).run([](core::Process& process) { ... }); An exception of a rank fails the test, but
+// other ranks may wait until the runner's time limit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +38,7 @@ class World {
     const char* const seed = std::getenv("TERN_TEST_NETWORK");
     if (seed != nullptr) use(static_cast<uint32_t>(std::strtoul(seed, nullptr, 10)));
   }
-  /// A bad network between the ranks. TERN_TEST_NETWORK=SEED does so for every World.
+  /// use() puts a bad network between the ranks. TERN_TEST_NETWORK=SEED does so for every World.
   void use(uint32_t seed) {
     btl::put_before_others(kLate);
     network_ = std::make_unique<Network>(seed);

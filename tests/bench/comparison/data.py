@@ -55,7 +55,6 @@ def number(value):
 
 
 def text(run):
-    """The file of a run."""
     head = [f"# {key}: {run.head[key]}" for key in KEYS]
     head += [f"# library: {name} {words}".rstrip() for name, words in run.libraries.items()]
     head += [f"# failure: {one}" for one in run.failures] + [f"# note: {one}" for one in run.notes]
@@ -120,7 +119,6 @@ def parse_line(columns, cells, place):
 
 
 def read_all(folder):
-    """The runs of a folder by name of file."""
     return [parse(path.stem, path.read_text()) for path in sorted(folder.glob("*.csv"))]
 
 

@@ -39,7 +39,6 @@ def files_of(commit, names, top=TOP):
 
 
 def code_of(source, name):
-    """The text without comments and white space."""
     if name.endswith(".py"):
         return "".join(re.sub(r"(?m)^\s*#.*$", "", source).split())
     return "".join(TOKEN.sub(lambda found: " " if found[0].startswith("/") else found[0], source).split())

@@ -73,7 +73,6 @@ def launcher_words(launcher, ranks, prte, known={}):
 
 
 def configurations(measured, launcher):
-    """Every configuration, grouped by library."""
     found = []
     for one in measured:
         if one.flavour not in WAYS:
@@ -86,9 +85,6 @@ def configurations(measured, launcher):
             found.append(Configuration(**{**fields, "name": f"{one.name}-{way}" if way else one.name,
                                           "settings": {**moved, **variables, **one.settings}}, of=one.name, way=way, launcher=starter))
     return found
-
-
-# ---- going there --------------------------------------------------------------------------------
 
 
 def absent():
@@ -131,8 +127,6 @@ def find_launcher(asked):
     return found
 
 
-# ---- the proof ----------------------------------------------------------------------------------
-
 PROOF = ("--seconds", "0.01", "--min", str(1 << 20), "--max", str(1 << 20))  # of bandwidth: at least a window
 PROOF_BYTES = 64 << 20
 
@@ -168,9 +162,6 @@ def prove_all(found, timeout):
     wrong = {one.name: prove(one, timeout) for one in found}
     failures = [("hosts_proof", 2, name, words) for name, words in wrong.items() if words]
     return [one for one in found if not wrong[one.name]], failures
-
-
-# ---- the best of each library -------------------------------------------------------------------
 
 
 def best_ways(results, found):

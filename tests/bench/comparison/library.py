@@ -41,7 +41,6 @@ class Library:
 
 
 def variables(bind, priority, busy, settings):
-    """The environment variables of a run's ranks."""
     return {**settings, "BENCH_BIND": str(int(bind)), "BENCH_PRIORITY": str(int(priority)), "BENCH_BUSY": str(int(busy))}
 
 

@@ -75,7 +75,6 @@ class Cost(NamedTuple):
 
 
 def cpu_seconds():
-    """Processor time of ended children."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -22,8 +22,6 @@ WRITTEN = "<!-- tests/bench/pages --write wrote this page from data/ and notes/.
 BLOCK = r"(<!-- {} -->\n).*?(?=<!-- end -->)"
 
 
-# ---- cells --------------------------------------------------------------------------------------
-
 def is_within(size, sizes):
     return sizes is None or size is not None and sizes[0] <= size <= sizes[1]
 
@@ -90,8 +88,6 @@ def words_of(run, lines, cell):
     found = value(lines, show)
     return "" if found is None else number(found)
 
-
-# ---- a page -------------------------------------------------------------------------------------
 
 class Shown(NamedTuple):
     """A cell on a page: text, letter of the run, and whether the measured code has changed since the run."""
@@ -207,8 +203,6 @@ def page(topic, runs, notes, history):
     return "\n\n".join(parts + runs_text(used)) + "\n", used
 
 
-# ---- the index and README -----------------------------------------------------------------------
-
 def index(used_by_topic):
     rows = []
     for topic, used in used_by_topic:
@@ -262,8 +256,6 @@ def with_block(text, name, body):
         raise data.DataError(f"expected <!-- {name} --> ... <!-- end --> once, found {count}")
     return found
 
-
-# ---- all of them --------------------------------------------------------------------------------
 
 def expected(top=TOP, history=None):
     """(text by path of each generated file, complaints about the data, commits missing in the history)."""

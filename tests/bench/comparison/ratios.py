@@ -76,7 +76,6 @@ def verdicts(all_rows, subject):
 
 
 def tables_of_bars(all_rows, subject):
-    """Verdicts by name of table."""
     found = {}
     for verdict in verdicts(all_rows, subject):
         found.setdefault(verdict.bar.table, []).append(verdict)

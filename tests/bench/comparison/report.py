@@ -66,7 +66,6 @@ def bars_table(verdicts, subject):
 
 
 def failure_lines(results):
-    """Equal failures of several rounds are one line."""
     return list(dict.fromkeys(f"{bench}, {place(bench, ranks)}, {name}: {wrong}" for bench, ranks, name, wrong in results.failures))
 
 

@@ -86,7 +86,6 @@ def curve(points, colour):
 
 
 def legend(names, x, y, across):
-    """Names below each other, or side by side."""
     parts = []
     for position, name in enumerate(names):
         left, top = (x + 110 * position, y) if across else (x, y + 20 * position)

@@ -49,7 +49,6 @@ MEANS = BELOW_ONE + " Each ratio is a geometric mean over message sizes; ranks b
 
 
 def by_ranks(counts, words="ranks"):
-    """Three columns of ratios for each number of ranks."""
     return tuple(entry(f"{count} {words}{heading}", ranks=count, sizes=sizes) for count in counts
                  for heading, sizes in ((": 8 B to 4 KiB", SMALL), (": 32 KiB to 2 MiB", LARGE), (": all", ALL)))
 
@@ -64,7 +63,6 @@ def time_and_ratio(counts, show="tern"):
 
 
 def by_size(sizes):
-    """A row for each size."""
     return tuple(entry(size_words(number), sizes=(number, number)) for number in sizes)
 
 
@@ -257,8 +255,6 @@ PROTOCOLS = Topic("protocols", "Protocols of large messages", "A message beyond 
 TOPICS = (LATENCY, MESSAGES, BLOCKING_CALLS, LARGE_CALLS, NONBLOCKING_CALLS, SELECTION, COMMUNICATORS, ONE_SIDED, WAITING, STARTUP,
           PACKING, PROTOCOLS, HOSTS, TORCH, GPU)
 
-
-# ---- the table in the top README --------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Result:

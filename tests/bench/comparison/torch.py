@@ -20,14 +20,12 @@ def parse(text):
 
 
 def libraries(python, prefix):
-    """Versions of Tern and of PyTorch."""
     version = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True).stdout.strip()
     tern = subprocess.run([prefix / "bin/mpirun", "--version"], capture_output=True, text=True).stdout.strip()
     return {"tern": tern.split()[-1] if tern else "", "gloo": f"of PyTorch {version or 'of unknown version'}"}
 
 
 def echo(stream):
-    """Prints each line as it comes; returns all."""
     lines = []
     for line in stream:
         print(line, end="", flush=True)

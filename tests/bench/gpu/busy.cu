@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// busy computes in registers and touches no memory: compute.cc measures the effect of messages on
-// it. costs.cc measures launches of empty_* (bytes of arguments) and the fences of fence_*.
+// busy computes in registers and touches no memory, so compute.cc measures the effect of messages
+// on computation. costs.cc measures launches of empty_* (bytes of arguments) and the fences of
+// fence_*.
 extern "C" __global__ void busy(float* out, long long turns) {
   float a = threadIdx.x * 1e-3F, b = 1.0F, c = 2.0F, d = 3.0F;
   for (long long i = 0; i < turns; ++i) {
@@ -20,7 +21,7 @@ extern "C" __global__ void empty_64(const __grid_constant__ Arguments<64>) {}
 extern "C" __global__ void empty_1700(const __grid_constant__ Arguments<1700>) {}
 extern "C" __global__ void empty_3900(const __grid_constant__ Arguments<3900>) {}
 
-/// The clock of the multiprocessor around 64 fences.
+/// FENCE reads the clock of the multiprocessor around 64 fences.
 #define FENCE(name, instruction)                                         \
   extern "C" __global__ void name(long long* out) {                      \
     const long long begin = clock64();                                   \

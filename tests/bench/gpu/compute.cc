@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of a computing kernel of rank 0: alone, while rank 0 sends messages of 64 MiB, and while a
-// stream of rank 1 waits for a semaphore: on one GPU without MPS the waiting stream may keep its
-// time slice. Skipped (77) without busy.fatbin, built by nvcc, beside the program.
+// Time of a computing kernel of rank 0: alone, beside messages of 64 MiB, and while a stream of
+// rank 1 waits for a semaphore: on one GPU without MPS the waiting stream may keep its time slice.
+// Without busy.fatbin (nvcc) beside the program, the exit status is 77.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ struct Busy {
     CU(cuEventCreate(&end, 0));
   }
 
-  /// Milliseconds of the kernel. Calls `meanwhile` until the kernel has ended.
+  /// run() returns the kernel's milliseconds and calls `meanwhile` until the kernel has ended.
   float run(long long turns, const std::function<void()>& meanwhile) {
     void* address = out.address();
     void* arguments[] = {&address, &turns};
@@ -74,7 +74,7 @@ void computes(const std::string& code, size_t bytes) {
   const auto send = [&] {
     OK(MPI_Send(data.address(), static_cast<int>(bytes), MPI_BYTE, 1, kData, MPI_COMM_WORLD));
   };
-  send();  // first-use set-up
+  send();
   long long turns = 100000;
   while (busy.run(turns, [] {}) < (quick ? 5.0F : 100.0F)) turns *= 2;
   const float alone = median(busy, turns, [] {});
@@ -97,14 +97,13 @@ void receives(size_t bytes) {
   } while (status.MPI_TAG == kData);
 }
 
-/// A stream waits for a semaphore while rank 0 computes.
 void waits() {
   Area word(Kind::kPinned, sizeof(uint32_t));
   *static_cast<volatile uint32_t*>(word.address()) = 0;
   CUdeviceptr at = 0;
   CU(cuMemHostGetDevicePointer_v2(&at, word.address(), 0));
   CU(cuStreamWaitValue32_v2(stream, at, 1, CU_STREAM_WAIT_VALUE_EQ));
-  (void)cuStreamQuery(stream);  // submits the stream's work
+  (void)cuStreamQuery(stream);
   OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, kWait, MPI_COMM_WORLD));
   OK(MPI_Recv(nullptr, 0, MPI_BYTE, 0, kEnd, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   *static_cast<volatile uint32_t*>(word.address()) = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Costs of driver calls by one rank: processor time of the call (`cost_NAME bytes ranks value us`)
-// and device time (`device_NAME`), for the model of the software driver. Kernels are in
-// busy.fatbin beside the program; without the file their lines are left out.
+// Costs of driver calls by one rank, for the model of the software driver: processor time of the
+// call (`cost_NAME bytes ranks value us`) and device time (`device_NAME`). Without busy.fatbin
+// beside the program, the kernels' lines are absent.
 #include <unistd.h>
 
 #include <climits>
@@ -22,7 +22,6 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Reports a call's time on the processor and on the device.
 void cost(const char* name, size_t bytes, const std::function<void()>& call) {
   CUevent begin = nullptr, end = nullptr;
   CU(cuEventCreate(&begin, 0));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of the GPU benchmarks: options, memory, timed batches, result lines.
-// Why: CUDA is the driver alone (libcuda.so.1), so a compiled program runs on any machine with a
-// driver.
-// Output: `name bytes ranks value unit` on rank 0, as in bench.h.
+// The common part of the GPU benchmarks. Why: the programs use only the driver (libcuda.so.1), so a
+// compiled program runs on any machine with a driver. Output: `name bytes ranks value unit` on rank
+// 0.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +40,8 @@ inline int finish() {
 
 inline size_t large() { return quick ? size_t{64} << 10 : size_t{64} << 20; }
 
-/// Seconds of one round on the slowest rank: the median of the batches. Collective.
+/// seconds_of() returns the slowest rank's seconds of one round: the median of the batches.
+/// Collective.
 inline double seconds_of(int rounds, const std::function<void()>& round) {
   std::vector<double> batches;
   round();

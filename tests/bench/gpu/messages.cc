@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latency and bandwidth between two ranks for every pair of memory kinds; the same by hand, through
-// pinned buffers; and copies of one process as the bound.
+// Latency and bandwidth between two ranks for every pair of memory kinds; by hand through pinned
+// buffers; copies of one process as the bound.
 #include <deque>
 #include <string>
 
@@ -14,7 +14,6 @@ constexpr int kWindow = 16;
 constexpr Kind kMeasured[] = {Kind::kHost,    Kind::kPinned, Kind::kDevice,
                               Kind::kManaged, Kind::kPool,   Kind::kMapped};
 
-/// One way: rank 0 sends, rank 1 receives, and back.
 void ping(const char* name, size_t bytes, const std::function<void()>& send,
           const std::function<void()>& receive) {
   const double seconds = seconds_of(bytes > 100000 ? 20 : 500, [&] {
@@ -60,7 +59,6 @@ void fill(Buffers* buffers, Kind kind, size_t bytes) {
   for (int i = 0; i < kWindow; ++i) buffers->emplace_back(kind, bytes);
 }
 
-/// A window of messages from rank 0 to rank 1, and an empty answer.
 void window(Buffers& buffers, size_t bytes) {
   MPI_Request requests[kWindow];
   for (int i = 0; i < kWindow; ++i) {
@@ -98,7 +96,6 @@ void bandwidth_by_hand(size_t bytes) {
   report("bandwidth_by_hand", bytes, rate(bytes, seconds), "GB/s");
 }
 
-/// 16 copies on the device, back to back, by rank 0 while rank 1 waits.
 void bandwidth_in_one_process(size_t bytes) {
   Buffers from, to;
   if (rank == 0) fill(&from, Kind::kDevice, bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An installed NCCL: BENCH_NCCL (a file), the loader's path, or the packages of python3
-// (nvidia/nccl/lib). By dlopen, since the programs also run without NCCL.
+// (nvidia/nccl/lib). dlopen finds NCCL, since the programs also run without NCCL.
 #pragma once
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ namespace tern::bench {
 struct NcclId {
   char bytes[128];
 };
-// The used part of nccl.h: X(NAME, ARGUMENTS...) is ncclNAME.
+// TERN_NCCL lists the used part of nccl.h: X(NAME, ARGUMENTS...) is ncclNAME.
 #define TERN_NCCL(X)                                                      \
   X(GetVersion, int*)                                                     \
   X(GetUniqueId, NcclId*)                                                 \
@@ -32,7 +32,7 @@ struct NcclId {
   X(Recv, void*, size_t, int, int, void*, CUstream)
 
 constexpr int kNcclFloat = 7, kNcclSum = 0;
-/// For one rank on each GPU, and for several.
+/// Least versions for one rank on each GPU, and for several.
 constexpr int kNcclLeast = 22800, kNcclShared = 23000;
 
 struct Nccl {
@@ -62,7 +62,6 @@ inline void* nccl_library() {
   return file.empty() ? nullptr : dlopen(file.c_str(), RTLD_NOW);
 }
 
-/// Returns whether two ranks share a GPU. Collective.
 inline bool ranks_share_gpu() {
   CUdevice device = 0;
   CUuuid mine{};
@@ -88,7 +87,8 @@ inline std::string nccl_version_in_words(int version) {
          std::to_string(version % 100);
 }
 
-/// Returns the reason against NCCL; if empty, *nccl has a communicator of all ranks. Collective.
+/// open_nccl() returns the reason against NCCL; if empty, *nccl has a communicator of all ranks.
+/// Collective.
 inline std::string open_nccl(Nccl* nccl) {
   if (quick && std::getenv("BENCH_NCCL") == nullptr) return "not with --quick";
   void* const library = nccl_library();

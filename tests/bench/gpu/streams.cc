@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued operations between two events of a stream, by Tern and by NCCL in the same stream: the
-// time of a call and the bus bandwidth by the formulas of nccl-tests.
-// BENCH_MOST: bytes of the largest size.
-// Output: `streams_NAME_LIBRARY bytes ranks value us` and `busbw_NAME_LIBRARY ... GB/s`. As in
-// nccl-tests, bytes are those of the larger buffer of a rank.
+// Enqueued operations between two events of a stream, by Tern and by NCCL: the time of a call and
+// the bus bandwidth by the formulas of nccl-tests. BENCH_MOST: bytes of the largest size. Output:
+// `streams_NAME_LIBRARY bytes ranks value us` and `busbw_NAME_LIBRARY ... GB/s`. Bytes are the size
+// of a rank's larger buffer.
 #include "nccl.hpp"
 #include "tests/gpu/mpi/stream.hpp"
 
@@ -19,7 +18,7 @@ constexpr size_t kMostCompared = kMi;
 struct Side {
   float* from;
   float* to;
-  int count;  // of floats: of a block, or of the vector
+  int count;
 };
 
 int next() { return (rank + 1) % size; }
@@ -51,10 +50,9 @@ void nccl_exchange(const Nccl& nccl, const Side& s, CUstream queue) {
   CHECK_EQ(nccl.GroupEnd(), 0);
 }
 
-/// One operation by both libraries, and by a blocking call for the expected result.
 struct Operation {
   const char* name;
-  bool in_blocks;      // the larger buffer has a block for each rank
+  bool in_blocks;
   double (*factor)();  // of nccl-tests: bus bandwidth of bytes / time
   void (*expect)(const Side&);
   void (*tern)(const Side&, MPI_Comm);
@@ -104,7 +102,6 @@ const Operation kOperations[] = {
      [](const Side& s, MPI_Comm comm) {
        OK(MPIX_Bcast_enqueue(rank == 0 ? s.from : s.to, s.count, MPI_FLOAT, 0, comm));
      },
-     // In place.
      [](const Nccl& n, const Side& s, CUstream q) {
        float* const data = rank == 0 ? s.from : s.to;
        CHECK_EQ(n.Broadcast(data, data, length(s), kNcclFloat, 0, n.comm, q), 0);
@@ -127,13 +124,14 @@ const Operation kOperations[] = {
 
 int calls_of(size_t bytes) { return quick ? 2 : bytes <= kMi ? 50 : bytes <= 16 * kMi ? 20 : 5; }
 
-/// Seconds of one call: between two events around several, the median of batches, the slowest rank.
+/// seconds_by_events() times several calls between two events: the median of batches, of the
+/// slowest rank.
 double seconds_by_events(int calls, CUstream queue, const std::function<void()>& call) {
   CUevent begin = nullptr, end = nullptr;
   CU(cuEventCreate(&begin, 0));
   CU(cuEventCreate(&end, 0));
   std::vector<double> batches;
-  for (int batch = 0; batch < (quick ? 2 : 12); ++batch) {  // the first warms up
+  for (int batch = 0; batch < (quick ? 2 : 12); ++batch) {
     OK(MPI_Barrier(MPI_COMM_WORLD));
     CU(cuEventRecord(begin, queue));
     for (int i = 0; i < calls; ++i) call();
@@ -206,7 +204,7 @@ int main(int argc, char** argv) {
     const size_t room = most + static_cast<size_t>(size) * sizeof(float);
     const Bench bench{on, why_not.empty() ? &nccl : nullptr, Area(Kind::kDevice, room),
                       Area(Kind::kDevice, room)};
-    // Small whole numbers: sums have the same bits in any order.
+    // Small whole numbers have sums with the same bits in any order.
     std::vector<float> numbers(room / sizeof(float));
     for (size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = static_cast<float>(rank + static_cast<int>(i % 97));

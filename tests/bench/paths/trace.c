@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the functions that a thread enters and leaves, for tests/bench/paths/run.
-// Preloaded; the library is compiled with -finstrument-functions. The program calls paths_record.
+// Records the functions that a thread enters and leaves, for tests/bench/paths/run. Preloaded; the
+// library needs -finstrument-functions. The program calls paths_record.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -35,7 +35,8 @@ void __cyg_profile_func_exit(void* function, void* from) {
   note(function, 0);
 }
 
-// Null: begins. Otherwise ends, and writes a line for each event: + or -, library, offset.
+// Null begins the record. A file name ends the record and writes a line per event: + or -, library,
+// offset.
 void paths_record(const char* file) {
   records = file == NULL;
   if (records) {

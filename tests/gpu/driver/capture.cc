@@ -60,7 +60,8 @@ TEST_F(Captures, UnsafeCallsDependOnTheMode) {
   OK(cu().cuMemAlloc_v2(&address, 64));
   OK(cu().cuMemFree_v2(address));
   OK(end());
-  // A library's own progress is harmless, because its thread exchanges the capture mode.
+  // A library may call the driver during a capture if the library exchanges the thread's capture
+  // mode.
   OK(begin(CU_STREAM_CAPTURE_MODE_GLOBAL));
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   OK(cu().cuThreadExchangeStreamCaptureMode(&mode));

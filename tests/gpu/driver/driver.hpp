@@ -11,20 +11,18 @@
 
 namespace driver_test {
 
-/// The functions of the loaded libcuda.so.1. Optional functions may be null.
 struct Driver {
 #define ROW(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
   TERN_CUDA_FUNCTIONS(ROW, ROW)
   SOFTCUDA_USER_FUNCTIONS(ROW)
 #undef ROW
-  /// Null on a real driver.
   void (*fault)(const char* rows) = nullptr;
   unsigned long long (*calls)(const char* function) = nullptr;
   long long (*live)(const char* kind) = nullptr;
   bool is_soft = false;
 };
 
-/// Exits if the other twin's driver is loaded.
+/// cu() exits if the other twin's driver is loaded.
 const Driver& cu();
 
 /// A peer process's function. Roles are static objects.
@@ -34,13 +32,11 @@ struct Role {
   int (*const run)(int socket);
   Role* const next;
 };
-// In a peer process a failure exits with the line number.
 #define MUST(call) \
   if ((call) != CUDA_SUCCESS) _exit(100 + __LINE__ % 100)
-/// Returns a non-blocking stream, with the device's primary context current.
+/// begin_peer() makes the device's primary context current and returns a non-blocking stream.
 CUstream begin_peer(int device = 0);
 
-/// This program as another process, with a socket.
 class Peer {
  public:
   explicit Peer(const char* role);
@@ -60,7 +56,6 @@ void receive_bytes(int socket, void* data, size_t bytes);
 void send_fd(int socket, int fd);
 int receive_fd(int socket);
 
-/// The fixture has device 0's primary context and a non-blocking stream.
 class Gpu : public ::testing::Test {
  protected:
   void SetUp() override;

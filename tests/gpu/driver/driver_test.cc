@@ -26,7 +26,7 @@ void find(void* library, const char* name, F& place, bool required) {
   if (place == nullptr && required) give_up(std::string("libcuda.so.1 has no ") + name);
 }
 
-/// Not in drivers for CUDA 12.0.
+/// Drivers for CUDA 12.0 lack these functions.
 bool is_later(const char* name) {
   return strcmp(name, "cuFuncIsLoaded") == 0 || strstr(name, "Green") != nullptr ||
          strstr(name, "Resource") != nullptr;

@@ -193,7 +193,7 @@ TEST_F(Graphs, ACaptureThatFailsLetsItsObjectsGo) {
   EXPECT_EQ(ended, 1);
 }
 
-// Undocumented for real drivers.
+// The result on real drivers is undocumented.
 TEST_F(Graphs, DestructorsMayNotCallTheDriver) {
   if (!cu().is_soft) GTEST_SKIP() << "software driver only";
   std::atomic<int> result{-1};
@@ -288,7 +288,7 @@ TEST_F(Words, OfPeersAreNotWaitedForAndNoLongerWritten) {
   } else {
     EXPECT_EQ(written, CUDA_SUCCESS);
   }
-  if (cu().is_soft) {  // undocumented
+  if (cu().is_soft) {
     EXPECT_EQ(cu().cuStreamWaitValue32_v2(stream_, word, 0, 0), CUDA_ERROR_INVALID_VALUE);
   }
   OK(cu().cuStreamSynchronize(stream_));

@@ -132,7 +132,6 @@ namespace {
 
 class KernelsRun : public KernelTest {
  protected:
-  // Blocks the stream until open_gate().
   void close_gate(CUstream stream) {
     gate_ = allocate(4);
     fill(gate_, 0, 4);
@@ -142,7 +141,7 @@ class KernelsRun : public KernelTest {
     OK(cu().cuMemsetD32Async(gate_, 1, 1, other_));
     OK(cu().cuStreamSynchronize(other_));
   }
-  // The call may wait for the context's work; on the software driver the answer is known.
+  // A real driver's call may wait for the context's work; the software driver's answer is known.
   void expect_wait(const char* what, const std::function<void()>& call) {
     close_gate(stream_);
     std::atomic<bool> done{false};
@@ -211,7 +210,7 @@ TEST_F(KernelsRun, AKernelIsLoadedAtItsFirstLaunch) {
   OK(cu().cuFuncIsLoaded(&state, eager));
   EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_LOADED);
   close_gate(stream_);
-  OK(kernels.launch("test_store", other_, word, 3));  // independent of the blocked stream
+  OK(kernels.launch("test_store", other_, word, 3));
   OK(cu().cuStreamSynchronize(other_));
   EXPECT_EQ(cu().cuStreamQuery(stream_), CUDA_ERROR_NOT_READY);
   open_gate();
@@ -260,7 +259,6 @@ TEST_F(KernelsRun, AWaitThatLastsSaysForWhat) {
   EXPECT_NE(said.find("busy with a wait for a word"), std::string::npos) << said;
 }
 
-// A single hardware queue, and launch queues of eight entries.
 int narrow_peer(int) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
   setenv("SOFTCUDA_CONNECTIONS", "1", 1);
@@ -286,7 +284,7 @@ int narrow_peer(int) {
     MUST(cu().cuCtxSetCurrent(context));
     for (; queued < 64; ++queued) MUST(cu().cuMemsetD8Async(memory, 1, 64, stream));
   });
-  for (int i = 0; i < 500 && queued < 8; ++i) usleep(10'000);  // for busy machines
+  for (int i = 0; i < 500 && queued < 8; ++i) usleep(10'000);
   usleep(50'000);
   if (cu().is_soft && (queued < 8 || queued > 9)) return 3;
   *word = 1;

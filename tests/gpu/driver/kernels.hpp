@@ -21,7 +21,7 @@ class TestKernels {
   CUlibrary library_ = nullptr;
 };
 
-/// Tests of this class skip without kernels.
+/// Tests of this class skip on machines without kernels.
 class KernelTest : public Gpu {
  protected:
   void SetUp() override;

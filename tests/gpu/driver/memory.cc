@@ -155,7 +155,7 @@ TEST_F(Memory, SynchronousMemoryCanBeAskedFor) {
   EXPECT_EQ(attribute<unsigned>(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, other), 0u);
   const Bytes ones(1 << 20, 1);
   OK(cu().cuMemcpyHtoD_v2(address, ones.data(), ones.size()));
-  EXPECT_EQ(bytes_at(address, 1 << 20), ones);  // the stream does not wait for the legacy stream
+  EXPECT_EQ(bytes_at(address, 1 << 20), ones);  // bytes_at() does not wait for the legacy stream
   OK(cu().cuMemsetD8_v2(address, 2, 1 << 20));
   EXPECT_EQ(bytes_at(address, 1 << 20), Bytes(1 << 20, 2));
   OK(cu().cuMemsetD8_v2(other, 3, 1 << 20));
@@ -169,7 +169,7 @@ TEST_F(Memory, AskingForItWaitsForWhatIsPending) {
   OK(cu().cuMemcpyHtoD_v2(address, ones.data(), ones.size()));
   const unsigned on = 1;
   OK(cu().cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address));
-  EXPECT_EQ(bytes_at(address, 1 << 20), ones);  // the stream does not wait for the legacy stream
+  EXPECT_EQ(bytes_at(address, 1 << 20), ones);
 }
 
 TEST_F(Memory, AContextCanBeMadeSynchronous) {

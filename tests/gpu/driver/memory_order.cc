@@ -31,7 +31,7 @@ uint32_t publish_and_read(TestKernels& kernels, const CUstream (&streams)[2], CU
     }
   for (uint32_t value = 1; value <= 50; ++value) {
     const bool careful = writer_is_careful && reader_is_careful;
-    if (!careful) {  // the reader starts first
+    if (!careful) {
       launch("test_read", streams[0], value, reader_is_careful);
       usleep(1000);
     }
@@ -53,7 +53,7 @@ TEST_F(MemoryOrder, WhatIsReleasedIsSeenByWhoAcquires) {
   EXPECT_EQ(publish_and_read(kernels, streams, memory, true, true), 0u);
 }
 
-// The software driver must show errors; a device promises nothing.
+// The software driver must show the errors of weak memory order; a device promises nothing.
 int weak_peer(int) {
   setenv("SOFTCUDA_WEAK", "on", 1);
   const CUstream stream = begin_peer();
@@ -64,7 +64,6 @@ int weak_peer(int) {
   TestKernels kernels;
   const CUstream streams[2] = {stream, other};
   if (publish_and_read(kernels, streams, memory, true, true) != 0) return 2;
-  // On a busy machine the reader may often be late.
   const auto is_seen = [&](bool writer_is_careful) {
     bool seen = false;
     for (int times = 0; times < 40 && !seen; ++times)

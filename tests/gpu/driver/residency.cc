@@ -43,7 +43,7 @@ TEST_F(Residency, AsManyBlocksAsFitMeet) {
 TEST_F(Residency, BlocksOfTwoKernelsMeetWhileBothFit) {
   TestKernels kernels;
   const unsigned blocks = places(kernels, 32);
-  OK(kernels.launch("test_store", stream_, word_, 0));  // loads the kernel
+  OK(kernels.launch("test_store", stream_, word_, 0));
   OK(kernels.launch("test_meet", stream_, word_, 1));
   OK(cu().cuStreamSynchronize(stream_));
   for (int turn = 0; turn < 5; ++turn) {
@@ -58,14 +58,14 @@ TEST_F(Residency, BlocksOfTwoKernelsMeetWhileBothFit) {
 TEST_F(Residency, MoreBlocksThanFitComeOneAfterTheOther) {
   TestKernels kernels;
   const unsigned blocks = 3 * places(kernels, 64) + 1;
-  OK(kernels.launch("test_meet", stream_, word_, 1, blocks, 64));  // no block waits
+  OK(kernels.launch("test_meet", stream_, word_, 1, blocks, 64));
   const std::vector<unsigned char> got = bytes_at(word_, 4);
   uint32_t sum = 0;
   memcpy(&sum, got.data(), sizeof sum);
   EXPECT_EQ(sum, blocks);
 }
 
-// A block waits forever for a block without room. The watchdog reports the hang.
+// A block waits forever for a block without room; the watchdog reports the hang.
 int crowded_peer(int socket) {
   setenv("HOST_KERNELS_TIMEOUT", "1", 1);
   dup2(socket, STDERR_FILENO);
@@ -121,7 +121,7 @@ TEST_F(Residency, KernelsOfTwoProcessesMeetUnderMps) {
   char byte = 0;
   send_bytes(peer.socket, &handle, sizeof handle);
   receive_bytes(peer.socket, &byte, 1);
-  OK(cu().cuMemsetD8Async(word_ + 1, 0, 1, stream_));  // copies and memsets are not delayed
+  OK(cu().cuMemsetD8Async(word_ + 1, 0, 1, stream_));
   OK(cu().cuStreamSynchronize(stream_));
   send_bytes(other.socket, &handle, sizeof handle);
   receive_bytes(other.socket, &byte, 1);

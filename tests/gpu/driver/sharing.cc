@@ -353,7 +353,7 @@ int read_behind_a_copy(bool waits) {
   if (waits) {
     MUST(cu().cuStreamSynchronize(stream));
   } else {
-    usleep(100'000);  // long done, perhaps unnoticed
+    usleep(100'000);
   }
   const int seen = *static_cast<volatile unsigned char*>(pinned);
   MUST(cu().cuStreamSynchronize(stream));
@@ -370,7 +370,7 @@ size_t free_memory() {
 }
 
 constexpr size_t kLarge = size_t{64} << 20;
-// Noise from other processes on a real device.
+// Other processes on a real device change the free memory by at most kNoise.
 constexpr size_t kNoise = size_t{16} << 20;
 
 TEST_F(Sharing, AnExportedDescriptorHoldsWhatWasReleased) {
@@ -422,7 +422,7 @@ TEST_F(Sharing, AnImportHoldsWhatWasReleased) {
   EXPECT_LE(free_memory() + kLarge, before + kNoise);
   send_bytes(peer.socket, "x", 1);
   receive_bytes(peer.socket, &byte, 1);
-  if (cu().is_soft) {  // on a real device the peer's context uses memory
+  if (cu().is_soft) {
     EXPECT_EQ(free_memory(), before);
   }
   EXPECT_EQ(peer.wait(), 0);

@@ -31,7 +31,6 @@ constexpr bool kTsan = true;
 constexpr bool kTsan = false;
 #endif
 
-// The process died by the signal, or a sanitizer stopped the access.
 bool ended_badly(int status) { return !WIFEXITED(status) || WEXITSTATUS(status) != 0; }
 
 TEST_F(SoftDeathTest, TheProcessorCannotTouchDeviceMemory) {
@@ -98,7 +97,7 @@ TEST_F(Soft, AStickyFailureEndsTheContext) {
   cu().fault("");
   EXPECT_EQ(cu().cuMemAlloc_v2(&address, 64), CUDA_ERROR_ILLEGAL_ADDRESS);
   OK(cu().cuCtxDestroy_v2(mine));
-  (void)allocate(64);  // the other context works
+  (void)allocate(64);
 }
 
 TEST_F(Soft, NothingIsLeftAlive) {

@@ -13,7 +13,6 @@ namespace {
 
 class Streams : public Gpu {};
 
-// Blocks a stream until the gate opens.
 struct Gate {
   std::atomic<bool> open{false};
   static void wait(void* gate) {
@@ -38,7 +37,7 @@ TEST_F(Streams, EventsOrderStreams) {
   CUevent event = nullptr;
   OK(cu().cuStreamCreateWithPriority(&other, CU_STREAM_NON_BLOCKING, 0));
   OK(cu().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-  EXPECT_EQ(cu().cuEventQuery(event), CUDA_SUCCESS);  // never recorded: complete
+  EXPECT_EQ(cu().cuEventQuery(event), CUDA_SUCCESS);
   OK(cu().cuStreamWaitEvent(other, event, 0));
   OK(cu().cuStreamSynchronize(other));
   Gate gate;
@@ -64,7 +63,7 @@ TEST_F(Streams, AWaitIsForTheRecordThatWas) {
   Gate gate;
   OK(cu().cuLaunchHostFunc(stream_, Gate::wait, &gate));
   OK(cu().cuEventRecord(event, stream_));
-  OK(cu().cuStreamSynchronize(other));  // waits for the first record only
+  OK(cu().cuStreamSynchronize(other));
   gate.open = true;
   OK(cu().cuEventSynchronize(event));
   OK(cu().cuEventDestroy_v2(event));
@@ -80,7 +79,7 @@ TEST_F(Streams, TheLegacyStreamWaitsForBlockingOnes) {
   EXPECT_EQ(cu().cuStreamQuery(CU_STREAM_LEGACY), CUDA_ERROR_NOT_READY);
   OK(cu().cuMemsetD8Async(address, 1, 64, CU_STREAM_LEGACY));
   EXPECT_EQ(cu().cuStreamQuery(CU_STREAM_LEGACY), CUDA_ERROR_NOT_READY);
-  fill(address, 2, 64);  // in an independent stream
+  fill(address, 2, 64);
   gate.open = true;
   OK(cu().cuStreamSynchronize(nullptr));
   EXPECT_EQ(bytes_at(address, 64)[0], 1);
@@ -174,7 +173,7 @@ TEST_F(Streams, AContextOfOnesOwnIsAnother) {
   EXPECT_EQ(attribute<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, address), context_);
   CUevent event = nullptr;
   OK(cu().cuEventCreate(&event, 0));
-  EXPECT_NE(cu().cuEventRecord(event, stream_), CUDA_SUCCESS);  // another context's event
+  EXPECT_NE(cu().cuEventRecord(event, stream_), CUDA_SUCCESS);
   OK(cu().cuEventDestroy_v2(event));
   OK(cu().cuCtxDestroy_v2(mine));
   CUcontext current = nullptr;
@@ -220,7 +219,7 @@ TEST(Process, DevicesSayWhoTheyAre) {
     EXPECT_EQ(memcmp(&uuid, &other, sizeof uuid) == 0, i == 0);
     int access = 7;
     OK(cu().cuDeviceCanAccessPeer(&access, i, i));
-    EXPECT_EQ(access, 0);  // a device and itself
+    EXPECT_EQ(access, 0);
   }
   CUdevice device = 0;
   EXPECT_EQ(cu().cuDeviceGet(&device, count), CUDA_ERROR_INVALID_DEVICE);

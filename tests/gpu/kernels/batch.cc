@@ -8,7 +8,7 @@
 namespace tern::kernels_test {
 namespace {
 
-constexpr unsigned kPortable = 1, kMapped = 2;  // flags of cuMemHostAlloc
+constexpr unsigned kPortable = 1, kMapped = 2;
 
 CUdeviceptr make(const cuda::Driver& driver, Place place, size_t bytes) {
   CUdeviceptr made = 0;

@@ -15,10 +15,10 @@ namespace {
 
 using enum coll::Collective;
 
-constexpr size_t kAround = 64;  // guard bytes around the data
+constexpr size_t kAround = 64;
 constexpr unsigned char kUnwritten = 0xA5;
 
-/// Operands: no result is a NaN, and most results round.
+/// The operands give no NaN, and most results round.
 unsigned char byte_of(uint64_t salt, int rank, size_t i) noexcept {
   return static_cast<unsigned char>(
       mixed(salt + static_cast<uint64_t>(rank) * 0x9E3779B97F4A7C15U + i) % 60);
@@ -72,13 +72,12 @@ size_t Call::element() const noexcept { return static_cast<size_t>(type_->size()
 
 MPI_Count Call::length(const Shape& shape, int from, int to) noexcept {
   if (!shape.of().irregular) return shape.count;
-  // In place, an alltoall sends and receives equal block sizes.
   const int low = std::min(from, to), high = std::max(from, to);
   const auto a = static_cast<uint64_t>(shape.in_place ? low : from),
              b = static_cast<uint64_t>(shape.in_place ? high : to);
   const uint64_t pair = shape.of().what == kAlltoall ? a * 64 + b : b;
   const uint64_t drawn = mixed(shape.seed + pair * 7919);
-  constexpr uint64_t kEmpty = 5;  // every fifth block
+  constexpr uint64_t kEmpty = 5;
   return drawn % kEmpty == 0
              ? 0
              : static_cast<MPI_Count>((drawn >> 8) % (static_cast<uint64_t>(shape.count) + 1));
@@ -115,7 +114,7 @@ void Call::describe(int rank) {
   const auto own = [&](int i) { return length(i, i); };
   const bool in = shape_.pinned_in, out = shape_.pinned_out;
   switch (what) {
-    case kBarrier:  // the rank's word and all ranks' words
+    case kBarrier:
       side.in = one(1, true);
       side.out = one(ranks(), true);
       return;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: a collective on all ranks of a team: data, each rank's operation, and the host's result,
-// reduced from the last rank's operand to the first.
-// Lifetime: of a round. Threads: one. See: coll/engine/operation.hpp.
+// Call: a collective on all ranks of a team, with data, operations and the host's result, reduced
+// from the last rank's operand to the first. Lifetime: of a round. Threads: one.
 #pragma once
 
 #include <array>
@@ -16,17 +15,16 @@
 
 namespace tern::kernels_test {
 
-/// Columns of the table. kSimple: schedule programs (tern_interpret).
+/// Columns of the table of rows and wires. kSimple: schedule programs (tern_interpret).
 enum class Column : uint8_t { kLl, kLl128, kSimple, kExchange, kMultimem };
 inline constexpr int kColumns = 5;
 inline constexpr std::array<const char*, kColumns> kColumnNames = {"ll", "ll128", "simple",
                                                                    "exchange", "multimem"};
 
-/// A row of the table.
 struct Line {
   coll::Collective what;
-  bool irregular;   // different block sizes
-  const char* row;  // for push kernels; null: any
+  bool irregular;
+  const char* row;
   const char* name;
 };
 inline constexpr std::array<Line, 17> kLines = {{
@@ -49,7 +47,7 @@ inline constexpr std::array<Line, 17> kLines = {{
     {coll::Collective::kAlltoall, true, "linear", "alltoallv"},
 }};
 
-/// Exact: equal bits for any operand order.
+/// Exact kinds give equal bits for any operand order.
 struct Kind {
   const char* name;
   MPI_Datatype type;
@@ -63,20 +61,19 @@ struct Shape {
   Column column = Column::kLl;
   const coll::Algorithm* row = nullptr;  // null: exchange
   int kind = 0;
-  int64_t count = 0;  // elements of the vector or of the largest block
+  int64_t count = 0;
   int root = 0;
   bool in_place = false;
-  bool pinned_in = false, pinned_out = false;  // in host memory
-  int skew = 0;                                // elements before the data
-  uint64_t seed = 0;                           // of data and lengths
+  bool pinned_in = false, pinned_out = false;
+  int skew = 0;
+  uint64_t seed = 0;
   [[nodiscard]] const Line& of() const noexcept { return kLines[static_cast<size_t>(line)]; }
   [[nodiscard]] std::string in_words(int ranks) const;
 };
 
-/// A round's bytes on a rank.
 struct Image {
   std::vector<unsigned char> before, wanted;
-  std::vector<bool> any;  // undefined bytes
+  std::vector<bool> any;
 };
 enum Place : uint8_t { kDevice, kPinned };
 inline constexpr int kPlaces = 2;
@@ -87,35 +84,33 @@ class Call {
   Call(Ranks& ranks, const Shape& shape, std::vector<Images>* images);
 
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
-  /// Elements between two ranks, or of a rank's block.
   [[nodiscard]] static MPI_Count length(const Shape& shape, int from, int to) noexcept;
   void fill(uint64_t salt, std::vector<Images>* images) const;
   /// The operation is valid during the call's lifetime.
   [[nodiscard]] const coll::Operation& operation(int rank, std::byte* device, std::byte* pinned);
-  /// Returns an empty string if the wire can serve the call. Requires operation().
+  /// why_not() returns an empty string if the wire can serve the call. Requires operation().
   [[nodiscard]] std::string why_not();
-  /// Uploads programs; may wait for the device.
+  /// prepare() uploads programs and may wait for the device.
   void prepare();
-  /// Around a barrier each rank writes a word and reads all words.
+  /// Around a barrier, each rank writes a word and reads all words.
   void put(int rank);
   void put_operation(Rank& rank);
-  /// Returns an empty string for another call's byte.
+  /// find() returns an empty string for another call's byte.
   [[nodiscard]] std::string find(int rank, Place place, size_t byte) const;
 
  private:
-  /// Lengths and places are in elements.
   struct Buffer {
     bool exists = false, several = false;
     Place place = kDevice;
-    size_t at = 0, bytes = 0;  // offset with guard bytes; data bytes
-    size_t first = 0;          // offset of the data
+    size_t at = 0, bytes = 0;
+    size_t first = 0;
     std::vector<MPI_Count> lengths;
     std::vector<MPI_Aint> places;
   };
   struct Side {
     Buffer in, out;
     coll::Operation operation{};
-    std::byte* pinned = nullptr;  // start of the image
+    std::byte* pinned = nullptr;
   };
   using Bytes = std::vector<unsigned char>;
 
@@ -143,7 +138,7 @@ class Call {
   Shape shape_;
   core::Datatype* type_;
   core::Op* op_;
-  std::vector<Side> sides_;  // by rank
+  std::vector<Side> sides_;
 };
 
 }  // namespace tern::kernels_test

@@ -60,7 +60,7 @@ void Call::put(int number) {
     put_operation(team_.at(number));
 }
 
-// The second barrier keeps a rank's word until all ranks have read it.
+// The second barrier keeps a rank's word until all ranks have read the word.
 void Call::put_barrier(Rank& rank) {
   const cuda::Driver& driver = team_.machine().driver();
   const cuda::Current current(*rank.device);

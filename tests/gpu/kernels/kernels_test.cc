@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The waiting kernels on one GPU: 1 to 8 ranks in one process, random calls by each wire, all bytes
-// compared.
+// The waiting kernels on one GPU: 1 to 8 ranks in one process make random calls by each wire.
 // Usage: kernels_test --help. Exit status 0: success; 1: a fault, with the options to repeat it;
 // 77: no device.
-// See: tests/gpu/README.md, tests/gpu/kernels/plants.cc.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -141,7 +139,7 @@ int run_rounds(Rounds& rounds, const Command& command) {
     std::printf("time limit reached: continue with --seed %llu --first %lld --rounds %lld\n",
                 static_cast<unsigned long long>(command.seed), static_cast<long long>(round),
                 static_cast<long long>(end - round));
-  constexpr int64_t kEnough = 300;  // enough rounds to reach each cell
+  constexpr int64_t kEnough = 300;
   const int missed = rounds.table().missed();
   if (missed == 0 || command.narrowed() || round - command.first < kEnough) return 0;
   std::printf("FAIL: %d cells of the table were not tried\n", missed);

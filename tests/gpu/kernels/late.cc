@@ -39,7 +39,7 @@ std::string check_late_ranks(Machine& machine, const Options& options) {
     if (column != Column::kExchange)
       shape.row = coll::find_algorithm(coll::Collective::kAlltoall, "linear");
     shape.count = 1000;
-    while (Call::length(shape, 1, 0) == 0) ++shape.seed;  // not an empty block
+    while (Call::length(shape, 1, 0) == 0) ++shape.seed;
     const std::string ended = outcome(machine, options, shape, 0);
     if (ended.find("rank 0 waits for rank 1") == std::string::npos)
       return strf("%s: rank 1 does not come, and the host says: %s", name, ended.c_str());

@@ -132,7 +132,6 @@ struct PlantedFlags {
 struct PlantedLines {
   TERN_DEVICE static bool counts(int line) { return !kFlag || line != 1; }
 };
-/// With the fault, every slot counts as read.
 template <class Wire>
 struct Hasty : Wire {
   struct Slot : Wire::Slot {

@@ -6,7 +6,7 @@
 
 namespace tern::kernels_test {
 
-/// Mixes all bits (splitmix64's finaliser).
+/// splitmix64's finaliser
 [[nodiscard]] constexpr uint64_t mixed(uint64_t x) noexcept {
   x += 0x9E3779B97F4A7C15U;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;

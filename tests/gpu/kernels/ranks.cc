@@ -41,8 +41,8 @@ void must(const std::string& why) {
   if (!why.empty()) throw Error(MPI_ERR_OTHER, why);
 }
 
-// A shared hardware queue could block a kernel behind another rank's kernel forever. The driver
-// reads the variable before the first context.
+// With a shared hardware queue, a kernel could wait forever behind another rank's kernel. The
+// driver reads the variable before the first context.
 Machine::Machine(int most_devices) {
   (void)::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
@@ -204,7 +204,8 @@ bool Ranks::idle(Rank& rank) {
   return result == CUDA_SUCCESS;
 }
 
-/// Returns CPU seconds on the software driver, because other programs compete for the cores.
+/// seconds_now() counts CPU seconds on the software driver, because other programs compete for the
+/// cores.
 double Ranks::seconds_now() const noexcept {
   constexpr double kBillion = 1e9, kWallWeighs = 1.0 / 20;
   const double wall = static_cast<double>(now_ns()) / kBillion;
@@ -244,7 +245,7 @@ std::string Ranks::wait(double seconds) {
   const std::string waits = ended ? "" : describe_waits();
   if (!ended) {
     for (Rank& rank : all_) rank.team->reports.end_kernels();
-    constexpr double kToLeave = 10;  // seconds
+    constexpr double kToLeave = 10;
     if (!wait_until(kToLeave)) {
       std::printf("FAIL: kernels ignore the request to end%s\n", waits.c_str());
       std::fflush(stdout);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine and Ranks: 1 to 8 ranks of a team in a single process, each with scratch, a stream and a
-// communicator. Rank r uses device r modulo the number of devices.
-// Why: only under MPS can kernels of several processes wait for each other on a GPU.
-// Lifetime: of the program. Threads: single. Errors: throws Error. See: coll/gpu/team.hpp.
+// communicator. Rank r uses device r modulo the number of devices. Why: only under MPS can kernels
+// of several processes wait for each other on a GPU. Lifetime: of the program. Threads: single.
+// Errors: throws Error.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,13 @@
 namespace tern::kernels_test {
 
 void must(const char* function, CUresult result);
-/// Throws Error unless `why` is empty.
 void must(const std::string& why);
 
 class Machine {
  public:
   static constexpr int kMostRanks = 8;
 
-  /// 0 means all devices. Exits with status 77 without a device.
+  /// 0 devices means all. The constructor exits with status 77 without a device.
   explicit Machine(int most_devices);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -49,7 +48,7 @@ class Machine {
   std::vector<CUcontext> contexts_;
   std::vector<cuda::Device*> devices_;
   std::vector<CUstream> streams_;
-  std::vector<CUdeviceptr> anchors_;  // an allocation in each context
+  std::vector<CUdeviceptr> anchors_;
 };
 
 struct Rank {
@@ -70,14 +69,14 @@ class Ranks {
   [[nodiscard]] int count() const noexcept { return static_cast<int>(all_.size()); }
   [[nodiscard]] Rank& at(int rank) noexcept { return all_[static_cast<size_t>(rank)]; }
   [[nodiscard]] Machine& machine() noexcept { return machine_; }
-  /// Timeout of kernels, as in KernelRun; 0: only wait() ends them.
+  /// Timeout of kernels, as in KernelRun; with 0 only wait() ends the kernels.
   uint64_t timeout = 0;
-  /// Returns an empty string if multicast memory exists.
+  /// no_multicast() is empty if multicast memory exists.
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
 
-  /// All ranks pass the same value.
+  /// All ranks pass the same value to use_blocks().
   void use_blocks(int most);
-  /// Ends all waiting kernels at the limit. Returns the waits, or empty.
+  /// wait() ends all waiting kernels at the limit. Returns the waits, or an empty string.
   [[nodiscard]] std::string wait(double seconds);
 
  private:
@@ -93,7 +92,7 @@ class Ranks {
   Machine& machine_;
   std::vector<Rank> all_;
   std::string no_multicast_;
-  int parts_ = 0;  // resident together
+  int parts_ = 0;
 };
 
 }  // namespace tern::kernels_test

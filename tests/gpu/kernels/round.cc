@@ -20,9 +20,9 @@ namespace {
 using enum coll::Collective;
 
 constexpr size_t kMostCalls = 5;
-constexpr size_t kRoomOfCall = 8192;  // guard bytes and gaps
+constexpr size_t kRoomOfCall = 8192;
 
-/// Operands go from the last rank to the first. A scan's chain begins at the first.
+/// Operands go from the last rank to the first; a scan's chain begins at the first.
 bool is_in_rank_order(const coll::Algorithm& row) noexcept {
   if ((row.collective == kScan || row.collective == kExscan) &&
       std::strcmp(row.name, "linear") == 0)
@@ -38,7 +38,7 @@ std::vector<const coll::Algorithm*> rows_of(const Line& line, int ranks) {
     coll::Question question{line.what, ranks, 0};
     question.streams = true;
     question.equal_blocks = !line.irregular;
-    // two_shot has a separate row.
+    // The allreduce row two_shot has its own line.
     const bool is_line = line.what != kAllreduce || (std::strcmp(row.name, "two_shot") == 0) ==
                                                         (std::strcmp(line.row, "two_shot") == 0);
     if (coll::has_schedule(row) && coll::can(row, question) && is_line &&
@@ -127,7 +127,7 @@ Ranks& Rounds::ranks(int count) {
 
 // On one device only one rank can use multicast memory.
 int Rounds::draw_ranks(Random* random) const {
-  constexpr uint64_t kNumbers = Machine::kMostRanks - 1;  // from 2 on; few ranks are quick
+  constexpr uint64_t kNumbers = Machine::kMostRanks - 1;
   const int drawn =
       2 + static_cast<int>(std::min(random->below(kNumbers), random->below(kNumbers)));
   const bool alone = random->once_in(10);
@@ -144,7 +144,7 @@ int64_t Rounds::draw_count(Random* random, const Shape& shape, Ranks& ranks) con
       core::predefined_type(machine_.process(), kinds()[static_cast<size_t>(shape.kind)].type)
           .size());
   const auto most = static_cast<int64_t>(options_.bytes / element) / blocks;
-  // Bytes of a slot, then of one pass of all blocks.
+  // The loop halves the bytes of a slot, then of one pass of all blocks.
   size_t room = layout.kernel_part(layout.kernel_region());
   if (shape.column == Column::kLl) room = layout.push_room(Wire::kLl) * 16;
   if (shape.column == Column::kLl128) room = layout.push_room(Wire::kLl128) * 16;
@@ -163,11 +163,11 @@ int64_t Rounds::draw_count(Random* random, const Shape& shape, Ranks& ranks) con
     case 3:
       count = border + static_cast<int64_t>(random->below(3)) - 1;
       break;
-    case 4:  // several passes
+    case 4:
       count = border * static_cast<int64_t>(1 + random->below(3)) +
               static_cast<int64_t>(random->below(99));
       break;
-    default: {  // uniform over orders of magnitude
+    default: {
       const auto shift = random->below(17);
       count = static_cast<int64_t>(random->below(uint64_t{2} << shift));
     }
@@ -276,7 +276,6 @@ class Graph {
   std::vector<CUgraphExec> all_;
 };
 
-// Replays, with the other calls after the first replay, compares, and repeats with new data.
 std::string Rounds::run_graph(Random* random, Ranks& ranks, Batch* batch, Batch* other) {
   constexpr int kTimes = 2;
   batch->bring(random->next());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds: random calls on a random number of ranks, in a row or as a graph with replays between
-// other calls. All bytes of all ranks are compared. Seed and number determine a round.
-// Lifetime: of the program. Threads: one.
+// other calls. Seed and number determine a round. Lifetime: of the program. Threads: one.
 #pragma once
 
 #include <array>
@@ -28,7 +27,6 @@ struct Options {
   std::string line;               // empty: any
 };
 
-/// Holds buffers, and originals for a restore.
 class Arena {
  public:
   Arena(Machine& machine, size_t bytes);
@@ -53,17 +51,15 @@ class Batch {
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  /// Returns an empty string if the call was added.
+  /// add() returns an empty string if the call was added.
   [[nodiscard]] std::string add(const Shape& shape);
   [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
-  /// Waits for the upload.
   void bring(uint64_t salt);
-  /// Enqueue a copy of the uploaded data, and the calls.
   void restore(int rank);
   void put(int rank);
   [[nodiscard]] Call& call(size_t i) noexcept { return *calls_[i]; }
   [[nodiscard]] size_t size() const noexcept { return calls_.size(); }
-  /// Requires idle streams. Returns the first difference.
+  /// check() requires idle streams and returns the first difference.
   [[nodiscard]] std::string check();
   [[nodiscard]] std::string in_words() const;
   [[nodiscard]] size_t end() const noexcept;
@@ -74,7 +70,7 @@ class Batch {
   Ranks& ranks_;
   Arena& arena_;
   const size_t offset_;
-  std::vector<Images> images_;  // by rank
+  std::vector<Images> images_;
   std::vector<std::unique_ptr<Call>> calls_;
 };
 
@@ -83,7 +79,6 @@ struct Table {
   std::array<std::array<std::string, kColumns>, kLines.size()> why;
   int64_t graphs = 0, replays = 0;
   void print() const;
-  /// Counts cells without calls and without a reason.
   [[nodiscard]] int missed() const;
 };
 
@@ -91,7 +86,6 @@ class Rounds {
  public:
   Rounds(Machine& machine, const Options& options);
   ~Rounds();
-  /// Returns an empty string on success.
   [[nodiscard]] std::string run(int64_t round);
   [[nodiscard]] const std::string& in_words() const noexcept { return words_; }
   [[nodiscard]] const Table& table() const noexcept { return table_; }
@@ -116,14 +110,13 @@ class Rounds {
   std::string words_;
 };
 
-/// Rank 1 is late: rank 0's kernel names rank 1, then a timeout or the host ends the kernel.
-/// Returns an empty string on success.
+/// Rank 0's kernel names the late rank 1, then a timeout or the host ends the kernel. Returns an
+/// empty string on success.
 [[nodiscard]] std::string check_late_ranks(Machine& machine, const Options& options);
 
-/// Measures sizes from 8 bytes to options.bytes.
 void print_times(Rounds& rounds);
 
-/// Returns null if no algorithm serves the cell.
+/// row_for() returns null if no algorithm serves the cell.
 [[nodiscard]] const coll::Algorithm* row_for(const Shape& shape, int ranks, Random* random);
 
 }  // namespace tern::kernels_test

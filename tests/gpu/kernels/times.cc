@@ -38,7 +38,7 @@ double time_of(Ranks& ranks, Call& call, double timeout) {
   std::vector<double> times;
   for (int i = 0; i < kTimes; ++i) {
     for (int rank = ranks.count() - 1; rank >= 0; --rank) {
-      call.put_operation(ranks.at(rank));  // simultaneous start
+      call.put_operation(ranks.at(rank));
       if (rank == 0) begin.record();
       for (int n = 0; n < kCalls; ++n) call.put_operation(ranks.at(rank));
       if (rank == 0) end.record();

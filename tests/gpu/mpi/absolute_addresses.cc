@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of absolute addresses with MPI_BOTTOM on memory of every kind match addressed host memory,
-// in messages and data collectives.
+// Types of absolute addresses with MPI_BOTTOM on memory of every kind, in messages and data
+// collectives.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart mps
 #include <functional>
@@ -11,14 +11,12 @@ using namespace tern::test;
 
 namespace {
 
-/// An element has `ints` integers, with a gap before the second half.
 struct Form {
   int ints, gap;
   [[nodiscard]] size_t bytes() const { return static_cast<size_t>(ints + gap) * sizeof(int); }
 };
 constexpr Form kForms[] = {{10, 0}, {10, 3}, {30000, 0}, {30000, 3}};
 
-/// Combines an address with a relative type, or MPI_BOTTOM with an absolute type.
 struct Array {
   void* address;
   MPI_Datatype type = MPI_DATATYPE_NULL;

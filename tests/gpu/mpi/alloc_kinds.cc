@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Alloc_mem by kind: driver attributes, messages between every two kinds, MPI_Free_mem without
-// leaks.
+// MPI_Alloc_mem by kind: driver attributes, messages, MPI_Free_mem without leaks.
 // ranks: 2
 #include <string>
 
@@ -44,7 +43,7 @@ void what_the_driver_says(const std::string& kind) {
     CHECK_EQ(managed, kind == "cuda:managed");
     if (kind == "cuda:host") CHECK_EQ(type, static_cast<unsigned>(CU_MEMORYTYPE_HOST));
     if (device) CHECK_EQ(type, static_cast<unsigned>(CU_MEMORYTYPE_DEVICE));
-    if (device) CHECK(legacy != 0 || handles != 0);  // exportable
+    if (device) CHECK(legacy != 0 || handles != 0);
   } else {
     std::memset(memory, 1, kBytes);
   }
@@ -74,7 +73,6 @@ void message(const char* from, const char* to) {
   OK(MPI_Free_mem(memory));
 }
 
-// Frees in another context, repeatedly.
 void freed() {
   size_t before = 0, after = 0, total = 0;
   CU(cuMemGetInfo_v2(&before, &total));
@@ -104,7 +102,7 @@ void refusals() {
   FAILS(MPI_Alloc_mem(8, info, &memory), MPI_ERR_OTHER);  // the device is ambiguous
   CU(cuCtxSetCurrent(contexts[rank % devices]));
   OK(MPI_Info_set(info, "mpi_memory_alloc_kinds", "nobodys:kind, system"));
-  OK(MPI_Alloc_mem(8, info, &memory));  // skips the unknown kind
+  OK(MPI_Alloc_mem(8, info, &memory));
   OK(MPI_Free_mem(memory));
   OK(MPI_Info_free(&info));
 }

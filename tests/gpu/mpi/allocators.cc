@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of every allocator can be sent and received: pools, mappings, interior pointers,
-// neighbours in a driver block.
+// Messages of memory of every allocator: pools, mappings, interior pointers, neighbours in a driver
+// block.
 // ranks: 2
 // configurations: 1 4-peers 2-apart jitter fabric
 #include "allocators.hpp"
@@ -9,7 +9,7 @@ using namespace tern::test;
 
 namespace {
 
-constexpr size_t kWhole = 3 << 20, kBorder = 2 << 20;  // between two mappings
+constexpr size_t kWhole = 3 << 20, kBorder = 2 << 20;
 
 void message(const Area& area, size_t offset, size_t bytes, const char* from, const char* to) {
   const int count = static_cast<int>(bytes);
@@ -40,7 +40,7 @@ void pair(const Allocator& from, const Allocator& to) {
   for (const auto& [offset, bytes] : pieces) message(area, offset, bytes, from.name, to.name);
 }
 
-// The driver gives all neighbours the same handle.
+// The driver gives all neighbours in a block the same handle.
 void neighbours() {
   std::vector<Area> small;
   for (int i = 0; i < 20; ++i) small.push_back(plain(16384 + 512));

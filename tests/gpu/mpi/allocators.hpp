@@ -15,7 +15,7 @@
 
 namespace tern::test {
 
-/// tests/softcuda/control.h; null functions on a real driver.
+/// Control functions of tests/softcuda/control.h are null on a real driver.
 struct Control {
   void (*fault)(const char*) = nullptr;
   unsigned long long (*calls)(const char*) = nullptr;
@@ -57,7 +57,6 @@ inline std::vector<long long> alive() {
   for (const char* kind : kLive) counts.push_back(control().there() ? control().live(kind) : 0);
   return counts;
 }
-/// After MPI_Finalize all driver objects of the library are freed.
 inline void check_alive(const std::vector<long long>& before) {
   const auto now = alive();
   for (size_t i = 0; i < now.size(); ++i)
@@ -68,7 +67,7 @@ inline void check_alive(const std::vector<long long>& before) {
     }
 }
 
-/// Ranks 0 and 1 exchange a message, to settle pending work of their contexts. Later messages share
+/// Ranks 0 and 1 exchange a message to settle their contexts' pending work, so later messages share
 /// memory at once.
 inline void settle_contexts() {
   if (rank > 1) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every collective on memory of every kind matches host memory: mixed kinds, in place, blocking,
-// nonblocking, persistent.
+// Every collective on memory of every kind: mixed kinds, in place, blocking, nonblocking,
+// persistent.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart jitter mps queue
 // full-configurations: 12.0
@@ -14,7 +14,7 @@ namespace {
 
 struct Call {
   const char* name;
-  bool many_in, many_out;  // a block for each rank
+  bool many_in, many_out;
   std::function<int(const void*, void*, int)> blocking;
   std::function<int(const void*, void*, int, MPI_Request*)> nonblocking, persistent;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nonblocking and persistent collectives with counts, holes or neighbours match host memory. Other
-// libraries refuse these on device memory or crash.
+// Nonblocking and persistent collectives with counts, holes or neighbours on device memory, where
+// other libraries refuse or crash.
 // ranks: 2 3
 #include "allocators.hpp"
 
@@ -62,7 +62,6 @@ const Call kCalls[] = {
          out, ones.data(), displacements.data(), MPI_INT, ring),
 };
 
-// A transfer of `unit` integers takes twice the room.
 void lay_out(int integers) {
   unit = integers / 10 * 10;
   const auto ranks = static_cast<size_t>(std::max(size, 2));

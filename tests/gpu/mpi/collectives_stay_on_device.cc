@@ -13,8 +13,9 @@ constexpr int kCount = 4 << 20;
 constexpr size_t kBytes = kCount * sizeof(float);
 
 void check(const char* what, Trace* trace) {
-  static bool links_were_tried = false;  // by the first collective, with the host's patterns
-  constexpr size_t kTrial = 16 * 65536;  // bytes per collective and per first import
+  static bool links_were_tried = false;  // The first collective tests the links with the host's
+                                         // patterns.
+  constexpr size_t kTrial = 16 * 65536;
   const size_t bytes = trace->through_host();
   if (bytes > (links_were_tried ? 0 : kTrial))
     FAIL("%s of %zu bytes on the device copies %zu bytes from or to the host", what, kBytes, bytes);
@@ -48,7 +49,6 @@ void reductions(const Area& in, const Area& out, Trace* trace) {
                     w));
     check("MPI_Alltoall", trace);
   }
-  // A real copy to the host must appear in the trace.
   (void)in.get(kBytes);
   if (trace->through_host() < kBytes) FAIL("the trace does not show a copy to the host");
 }

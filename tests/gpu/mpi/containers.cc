@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks in containers of one machine, each process 1 of a PID namespace with a private /proc. The
-// ranks count as separate hosts with a shared device. Data arrives from memory of every kind, and
-// no rank mistakes a peer's address for a local address. Memory with a descriptor is mapped,
-// because descriptors travel over a socket.
+// ranks count as separate hosts with a shared device, and no rank mistakes a peer's address for a
+// local address. Descriptors travel over a socket, so memory with a descriptor is mapped.
 // ranks: singleton
 // configurations: 1 4-peers fabric
 // sanitizers: no, its processes are forked
@@ -23,7 +22,6 @@ MPI_Comm both = MPI_COMM_NULL;
 
 unsigned long long imported() { return control().calls("cuMemImportFromShareableHandle"); }
 
-/// Both ranks send at once, at equal addresses if possible.
 void exchange(const Allocator& by, size_t bytes, unsigned seed) {
   const Area out = by.make(bytes), in = by.make(bytes);
   out.put(bytes_of(bytes, seed + static_cast<unsigned>(rank)));
@@ -93,7 +91,7 @@ void contain(int me, int members) {
   exit(status == 0 ? 0 : 1);
 }
 
-// A container may refuse each step, and a chroot's root is no mount.
+// A container may refuse each system call, and a chroot's root is no mount.
 void can_contain(int, int) {
   if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) _exit(1);
   if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA starts after MPI_Init, with any current context: none, the primary, the program's, another
-// device's. Every call preserves the context and the thread's capture mode, even during a capture.
+// CUDA starts after MPI_Init, with any current context. Every call preserves the context and the
+// thread's capture mode, even during a capture.
 // ranks: 2
 // configurations: 1 4-peers 2-apart jitter in-turn
 #include "allocators.hpp"
@@ -18,7 +18,6 @@ CUstreamCaptureMode mode_now() {
 }
 
 const char* situation = "";
-// The call must preserve the context and the mode.
 #define SAME(call)                                                               \
   do {                                                                           \
     CUcontext before_ = nullptr, after_ = nullptr;                               \
@@ -80,7 +79,7 @@ void in_a_capture(const Area& from, const Area& to) {
   CU(cuCtxSetCurrent(contexts[rank % devices]));
   CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   const Area scratch = plain(4096);
-  calls(from, to);  // everything is loaded
+  calls(from, to);
   CU(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
   CU(cuMemsetD8Async(scratch.at, 1, 4096, stream));
   calls(from, to);
@@ -97,7 +96,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   std::vector<char> heap(1 << 20);
   OK(MPI_Sendrecv_replace(heap.data(), 1 << 20, MPI_BYTE, 1 - rank, 0, 1 - rank, 0, MPI_COMM_WORLD,
-                          MPI_STATUS_IGNORE));  // no CUDA yet
+                          MPI_STATUS_IGNORE));
   start_cuda();
   const int mine = rank % devices;
   CUcontext own = nullptr, others_own = nullptr;

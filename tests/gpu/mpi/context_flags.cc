@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pool memory makes Tern set CU_CTX_SYNC_MEMOPS. TERN_EXPLAIN names the flag once, and MPI_Finalize
-// restores it, unless the program has set it.
+// restores the flag, unless the program has set the flag.
 // ranks: 2
 // configurations: 1 2-apart
 // env: TERN_EXPLAIN=1
@@ -33,7 +33,6 @@ void exchange() {
                     1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-// The new context reuses the old handle, and the program sets the flag.
 int flag_of_new_context_stays() {
   exchange();
   CUdevice device = 0;

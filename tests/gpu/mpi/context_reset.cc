@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   start_cuda();
   for (unsigned round = 0; round < 4; ++round) {
     exchange(round * 10);
-    if (round % 2 == 0 || rank == 0)  // all ranks, then one alone
+    if (round % 2 == 0 || rank == 0)
       reset();
     else
       OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors travel over a socket if a process may not take a peer's descriptors (containers). The
-// first message goes through the host, later messages need one copy. Rank 0 selects the socket
+// first message goes through the host; later messages need one copy. Rank 0 selects the socket
 // (cuda_ipc_descriptors in TERN_TEST); the system refuses rank 1, like Docker.
 // ranks: 2
 // configurations: 1
@@ -35,7 +35,6 @@ void refuse_pidfd_getfd() {
 
 long long mapped_now() { return control().live("mappings") + control().live("imports"); }
 
-/// The receiver adds `pieces` mappings.
 void message(const Area& area, int from, const char* what, long long pieces) {
   static unsigned seed = 0;
   const auto want = bytes_of(kBytes, ++seed);
@@ -56,7 +55,6 @@ unsigned long long pointers() {
   return control().there() ? control().calls("cuMemPoolImportPointer") : 0;
 }
 
-// Both ranks import from each other at once.
 void at_once() {
   for (unsigned i = 0; i < 4; ++i) {
     const Area in = mapped(kBytes, 3, kFd, kFd), out = mapped(kBytes, 3, kFd, kFd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device dies (illegal access, error 700) during messages: each of its requests fails with the
-// rank and the driver's error name, the peer learns of the death soon, and host messages continue.
+// A device dies (error 700) during messages: its requests fail with the rank and the driver's error
+// name, the peer learns of the death soon, and host messages continue.
 // ranks: 2
 // configurations: 1 2-apart
 // alone: yes
@@ -30,7 +30,6 @@ constexpr double kSoon = 10;
 constexpr double kSoon = 1;
 #endif
 
-/// Returns the number of failed requests.
 int ended(std::vector<MPI_Request>& requests, bool mine) {
   int failed = 0;
   const std::clock_t start = std::clock();
@@ -49,10 +48,10 @@ int ended(std::vector<MPI_Request>& requests, bool mine) {
 }
 
 struct Case {
-  int dies;  // the rank with the dying device; rank 0 sends
+  int dies;
   size_t bytes;
   bool holes;
-  bool before;  // otherwise during the messages
+  bool before;
 };
 
 bool dead() { return cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the driver calls per message of known device memory; a call costs about 1 us on a real
-// driver. No call waits for a stream or a device. On both ranks together, 8 B take two pointer
-// look-ups, a context query and a kernel; 64 MiB add the receiver's copy and completion poll.
+// Driver calls per message of known device memory; a call costs about 1 us on a real driver. No
+// call waits for a stream or a device. On both ranks together, 8 B take two pointer look-ups, a
+// context query and a kernel; 64 MiB add the receiver's copy and completion poll.
 // ranks: 2
 // configurations: 1 4-peers
 // sanitizers: no
@@ -82,7 +82,7 @@ void first_use(const Area& memory) {
               rank == 0 ? std::vector<Expected>{{"cuPointerGetAttributes", kAny, true}} : copied);
 }
 
-/// Columns from a peer device cross the link as a block, and a kernel scatters them.
+/// A peer device's columns cross the link as a block, and a kernel scatters the block.
 void columns(const Area& memory) {
   MPI_Datatype column;
   OK(MPI_Type_vector(1 << 14, 16, 32, MPI_FLOAT, &column));
@@ -101,7 +101,7 @@ void pools() {
   const unsigned long long before = control().calls("cuMemPoolExportToShareableHandle");
   for (int i = 0; i < 20; ++i) {
     const Area memory = default_pool(100000 + static_cast<size_t>(i) * 50000);
-    message(memory, 100000, 1000000);  // the calls depend on timing
+    message(memory, 100000, 1000000);
   }
   const auto asked = control().calls("cuMemPoolExportToShareableHandle") - before;
   if (asked > 1) FAIL("the pool was queried %llu times", asked);

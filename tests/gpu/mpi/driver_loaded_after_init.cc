@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program itself loads libcuda.so.1 after MPI_Init and host messages, like mpi4py before torch.
+// The program loads libcuda.so.1 after MPI_Init and host messages, like mpi4py before torch.
 // ranks: 2
 // cuda: no
 #include <dlfcn.h>
@@ -60,10 +60,10 @@ int main(int argc, char** argv) {
   CHECK(mapped != MAP_FAILED);
   between(heap.data(), other.data());
   between(mapped, other.data());
-  CHECK(library() == nullptr);  // Tern must not load the driver
+  CHECK(library() == nullptr);
   opened = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   CHECK(opened != nullptr);
-  between(mapped, other.data());  // loaded but not initialised
+  between(mapped, other.data());
   on_device();
   between(mapped, other.data());
   return end();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With a driver too old for Tern, device memory is refused with the reason, and host memory works.
+// With a driver too old for Tern, calls refuse device memory with the reason, and host memory
+// works.
 // ranks: 2
 // configurations: 11.8
 #include <string>

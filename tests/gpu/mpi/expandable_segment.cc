@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A segment like PyTorch's expandable segments: a reserved address range, mapped in blocks. The
-// segment grows, and a middle block is replaced. Each message is a single copy. The peer imports
-// only new blocks, and releases unmapped blocks.
+// A growing segment like PyTorch's expandable segments: a reserved address range, mapped in blocks.
+// Each message is a single copy. The peer imports only new blocks, and releases unmapped blocks.
 // ranks: 2
 // configurations: 1 4-peers
 #include "allocators.hpp"
@@ -58,7 +57,6 @@ unsigned long long imports() {
 
 constexpr unsigned long long kAny = ~0ULL;
 
-/// The receiver imports `fresh` blocks.
 void message(const Segment& segment, int from, size_t offset, size_t bytes,
              unsigned long long fresh) {
   static unsigned seed = 0;
@@ -87,10 +85,10 @@ void both_ways(const Segment& segment, size_t offset, size_t bytes, unsigned lon
 void grows_and_changes(Segment& segment) {
   const size_t grain = segment.grain;
   segment.map(0);
-  both_ways(segment, 5, grain / 2, 1);  // within a block
+  both_ways(segment, 5, grain / 2, 1);
   both_ways(segment, 0, grain, 0);
   for (int i = 1; i < 4; ++i) segment.map(i);
-  both_ways(segment, grain - 300000, 600000, 1);  // across a border
+  both_ways(segment, grain - 300000, 600000, 1);
   both_ways(segment, 7, 4 * grain - 9, 2);
   both_ways(segment, 3 * grain + 1, 300000, 0);
   segment.map(4);
@@ -143,7 +141,7 @@ int main(int argc, char** argv) {
     Segment segment;
     grows_and_changes(segment);
     for (int i = 5; i < kMost; ++i) segment.map(i);
-    message(segment, 0, 100, (kMost - 1) * segment.grain, kAny);  // maybe beyond the window
+    message(segment, 0, 100, (kMost - 1) * segment.grain, kAny);
     message(segment, 0, 39 * segment.grain, 100000, 0);
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory travels by fabric handle. If the import fails (rank 1), it travels by descriptor, or
-// through the host.
+// Memory travels by fabric handle; if the import fails (rank 1), by descriptor or through the host.
 // ranks: 2
 // configurations: fabric
 #include "allocators.hpp"
@@ -13,7 +12,6 @@ constexpr auto kFabric = CU_MEM_HANDLE_TYPE_FABRIC;
 constexpr auto kBoth = static_cast<CUmemAllocationHandleType>(kFabric | kFd);
 constexpr size_t kBytes = 5 << 20;
 
-/// The receiver counts new mappings and attempted imports.
 struct Cost {
   long long mappings;
   unsigned long long tries;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slow path of device memory is reported once, with reason and cure. Rank 0 requests explanations
-// (TERN_EXPLAIN), rank 1 does not.
+// Tern reports a slow path of device memory once, with reason and cure. Rank 0 requests
+// explanations (TERN_EXPLAIN), rank 1 does not.
 // ranks: 2
 // configurations: 1 2-apart
 #include "allocators.hpp"
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   if (rank == 1) expect("goes through the host, which is slower: cuIpcOpenMemHandle: ", apart);
   if (rank == 1) expect("CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", apart);
   sums(MPI_FLOAT);
-  if (rank == 1) expect("host", apart);  // only this
+  if (rank == 1) expect("host", apart);
   messages(kAllocators[2]);
   if (rank == 0)
     expect(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each driver function of a protocol fails once, at the first and at a later call, on sender and
-// receiver. Every MPI call returns, successful calls deliver correct data, the next message works,
-// and nothing leaks.
+// receiver. Every MPI call returns, successful calls deliver correct data, and nothing leaks.
 // ranks: 2
 // configurations: 1
 // full-configurations: 2-apart
@@ -37,7 +36,7 @@ struct Protocol {
   const Allocator& by;
   size_t bytes;
   int (*run)(const Round& round);
-  bool (*right)(const Round& round);  // on rank 1, or on all ranks
+  bool (*right)(const Round& round);
 };
 
 int message(const Round& round) {
@@ -50,7 +49,7 @@ bool message_right(const Round& round) {
   return rank == 0 || round.right(bytes_of(round.bytes, round.seed));
 }
 
-MPI_Datatype columns;  // of 4 integers in 6
+MPI_Datatype columns;
 int packed(const Round& round) {
   const int count = static_cast<int>(round.bytes / 24);
   return rank == 0 ? MPI_Send(round.in.address(), count, columns, 1, 0, MPI_COMM_WORLD)
@@ -134,7 +133,7 @@ void once(const Protocol& protocol, const std::string& fault, int at) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (!control().there()) return end() == 0 ? 77 : 1;  // real drivers do not fail on request
+  if (!control().there()) return end() == 0 ? 77 : 1;
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   end_with_words();
   start_cuda();

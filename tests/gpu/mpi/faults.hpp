@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools for failing driver functions: the functions in use, and a message before a hang or crash.
+// Tools for failing driver functions: the used functions, and a message before a hang or crash.
 #pragma once
 
 #include <signal.h>
@@ -25,7 +25,6 @@ inline void end_with_words() {
   signal(SIGSEGV, too_long);
 }
 
-/// Announces the next step of all ranks, with a time limit.
 inline void now(const std::string& what, unsigned seconds) {
   std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s\n", rank, what.c_str());
   alarm(seconds * kSlowness);
@@ -39,7 +38,7 @@ inline std::vector<std::pair<std::string, unsigned long long>> counts() {
   return all;
 }
 
-/// Lists the functions that `call` uses on rank `of`, as fault rows, on all ranks.
+/// called() lists the functions that `call` uses on rank `of`, as fault rows, on all ranks.
 template <class Call>
 std::vector<std::string> called(int of, Call&& call) {
   OK(MPI_Barrier(MPI_COMM_WORLD));

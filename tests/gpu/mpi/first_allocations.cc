@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocations and loads may wait for device work, and that work for this rank. The library does
-// both at the first device pointer, on a quiet device, and never later.
+// Allocations and loads may wait for device work, and the device work for this rank. So the library
+// allocates and loads only at the first device pointer.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 // sanitizers: no
@@ -52,8 +52,9 @@ int main(int argc, char** argv) {
     MPI_Datatype column;
     OK(MPI_Type_vector(kBytes / 64, 16, 32, MPI_FLOAT, &column));
     OK(MPI_Type_commit(&column));
-    message(device.address(), device.address(), 8, MPI_BYTE);  // the first pointer, and the first
-    message(pool.address(), pool.address(), 8, MPI_BYTE);      // without SYNC_MEMOPS
+    message(device.address(), device.address(), 8, MPI_BYTE);
+    message(pool.address(), pool.address(), 8, MPI_BYTE);  // The pool's pointer lacks
+                                                           // SYNC_MEMOPS.
     const unsigned long long before = made();
     message(device.address(), device.address(), kBytes, MPI_BYTE);
     check_nothing_made(before, "a message from device to device");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a fork no driver works in the child, and the library does not call the driver there. The
-// parent continues undisturbed.
+// A forked child has no driver: the library does not call the driver there, and the parent
+// continues.
 // ranks: 2
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ extern "C" int __lsan_is_turned_off() { return in_child ? 1 : 0; }
 
 namespace {
 
-// Constructed before MPI_Init and destroyed last.
+// AtTheEnd is constructed before MPI_Init and destroyed last.
 struct AtTheEnd {
   ~AtTheEnd() {
     if (in_child && control().there() && control().all_calls() != calls_at_fork) _exit(3);
@@ -40,7 +40,7 @@ void exchange() {
   }
 }
 
-// Computes on mapped memory, neither heap nor stack.
+// Mapped memory is neither heap nor stack.
 void compute() {
   constexpr int kInts = 1 << 18;
   void* const memory = mmap(nullptr, 3 * kInts * sizeof(int), PROT_READ | PROT_WRITE,

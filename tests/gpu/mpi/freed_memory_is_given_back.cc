@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // No process keeps memory that the program sent and freed without MPI_Free_mem, even without
 // further device messages: while both ranks poll, and while the receiver blocks and the sender
-// calls MPI occasionally.
+// calls MPI at times.
 // ranks: 2
 // configurations: 1 4-peers
 #include <unistd.h>
@@ -52,7 +52,7 @@ void send_and_free(const Allocator& from, const Area& into) {
   OK(MPI_Send(memory.address(), kBytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
 }
 
-Held before;  // before any message
+Held before;
 
 void check_held(const char* name, const char* how) {
   const Held now = held();
@@ -94,7 +94,7 @@ void poll_for(double time) {
   }
 }
 
-/// The descriptor is closed after 5 s, and recreated for the next message.
+/// The library closes the descriptor after 5 s, and opens a new one for the next message.
 void unused_memory_is_named_again(const Area& into) {
   if (rank == 1) {
     for (unsigned i = 0; i < 2; ++i) {

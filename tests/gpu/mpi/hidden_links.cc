@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each rank sees only one device (CUDA_VISIBLE_DEVICES), so NVML must report the links. Ranks
 // choose LL128 if NVLink joins all GPUs, also if NVML shows only the rank's own device (nvml-own)
-// or no pairs (nvml-old). With a PCIe link, or without NVML (nvml-away), no rank chooses LL128, and
-// a reason is printed.
+// or no pairs (nvml-old). With a PCIe link or without NVML (nvml-away), Tern prints the reason
+// against LL128.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie nvml-own nvml-old nvml-away
 // env: TERN_EXPLAIN=1

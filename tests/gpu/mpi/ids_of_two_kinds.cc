@@ -23,7 +23,7 @@ struct Pair {
   Area pooled, mapped;
 };
 
-/// Managed memory has no block, and advances only the allocation IDs.
+/// Managed memory has no block and advances only the allocation IDs.
 Area ahead(Area (*make)(size_t bytes)) {
   const Area mapping = mapped(kBytes, 1, kFd, kFd);
   const uint64_t block = id_of(mapping, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID);
@@ -32,7 +32,6 @@ Area ahead(Area (*make)(size_t bytes)) {
   return make(kBytes);
 }
 
-/// Returns an allocation and a mapping with equal IDs, or an empty pair.
 Pair same_number(Area (*make)(size_t bytes)) {
   Area pooled = ahead(make);
   const uint64_t wanted = id_of(pooled, CU_POINTER_ATTRIBUTE_BUFFER_ID);
@@ -68,7 +67,7 @@ bool both_have(const Pair& pair) {
 void refused_for_one(const Area& into) {
   const Pair pair = rank == 0 ? same_number(default_pool) : Pair{};
   if (!both_have(pair)) return;
-  message(pair.pooled, into, 1);  // not shareable
+  message(pair.pooled, into, 1);
   const auto before = calls("cuMemImportFromShareableHandle");
   message(pair.mapped, into, 2);
   if (rank == 1 && control().there() && calls("cuMemImportFromShareableHandle") != before + 1)

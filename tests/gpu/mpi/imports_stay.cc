@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   {
     std::vector<Area> large;
     const Area in = plain(kBytes), first = plain(kBytes);
-    message(first, in, kBytes);  // the first import also opens a block to test the link
+    message(first, in, kBytes);
     for (int i = 0; rank == 0 && i < 4; ++i) large.push_back(plain(kAllocation));
     const auto before = control().calls("cuIpcOpenMemHandle_v2");
     for (int round = 0; round < 3; ++round)

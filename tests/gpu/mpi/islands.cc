@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four ranks on two linked pairs of GPUs: a large reduction first reduces within each pair, so only
+// Four ranks on two linked pairs of GPUs: a large reduction reduces within each pair first, so only
 // the exchange between pairs passes through the host.
 // ranks: 4
 // configurations: islands
@@ -38,7 +38,6 @@ int main(int argc, char** argv) {
     if (rank == 0)
       std::printf("%.2f times the data between host and devices, all ranks\n",
                   static_cast<double>(sum) / kBytes);
-    // Each half goes to the other pair and back.
     if (sum > 4 * kBytes) FAIL("%llu bytes pass the host for %zu bytes of data", sum, kBytes);
   }
   OK(MPI_Finalize());

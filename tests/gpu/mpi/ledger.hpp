@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: an operation's driver calls by function, as counted by the software driver. Real calls
-// cost microseconds.
+// Ledger: an operation's driver calls by function, as counted by the software driver. A real call
+// costs microseconds.
 #pragma once
 
 #include <map>
@@ -32,7 +32,8 @@ class Ledger {
     for (const auto& [function, count] : before_) counts[function] -= count;
     return counts;
   }
-  /// Excludes completion polls and their three calls each, because the number depends on timing.
+  /// made_but_questions() excludes completion polls and their three calls each, because the number
+  /// depends on timing.
   [[nodiscard]] Counts made_but_questions() const {
     Counts counts = made();
     const long long questions = counts["cuStreamQuery"] + counts["cuEventQuery"];
@@ -76,7 +77,6 @@ inline std::string in_words(const Expected& one) {
   return text;
 }
 
-/// Requires exactly these calls per round.
 inline void check_calls(const char* what, const Ledger& ledger, int rounds,
                         const std::vector<Expected>& expected) {
   const Counts made = ledger.made_but_questions();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Some PCIe switches map a peer device's memory but deliver wrong data. Messages and windows are
-// correct even before the first collective, and Tern prints the reason for the path through the
-// host once.
+// correct, and Tern prints the reason for the path through the host once.
 // ranks: 2 3
 // configurations: lies 4-peers
 // timeout: 60

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of every kind that a program may pass to MPI, filled by synchronous copies without Tern,
-// like a user's program.
+// Memory of every kind for MPI, filled by synchronous copies without Tern, like a user's program.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +45,6 @@ inline const char* const kKindNames[] = {"host",         "pinned",  "registered"
                                          "other_device", "managed", "pool",       "mapped"};
 inline const char* name_of(Kind kind) { return kKindNames[static_cast<int>(kind)]; }
 
-/// Selects the rank's own GPU, or the first.
 inline int devices = 0;
 inline CUcontext contexts[16];
 inline void start_cuda() {
@@ -195,8 +193,8 @@ inline Area exportable_pool(size_t bytes) {
   return area;
 }
 
-/// Maps `parts` handles in one range, like PyTorch's expandable segments: even parts of type
-/// `even`, odd parts of type `odd`.
+/// mapped() maps `parts` handles in one range, like PyTorch's expandable segments: even parts of
+/// type `even`, odd parts of type `odd`.
 inline Area mapped(size_t bytes, int parts, CUmemAllocationHandleType even,
                    CUmemAllocationHandleType odd) {
   CUmemAllocationProp properties{};

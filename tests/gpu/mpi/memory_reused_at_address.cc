@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other memory takes a freed buffer's address between two messages: no message delivers stale data.
-// Peer mappings are bounded, and all are closed in the end.
+// Tern closes all peer mappings.
 // ranks: 2
 // env: TERN_TEST=cuda_ipc_cache=4M
 #include <unistd.h>
@@ -40,14 +40,12 @@ void reused_by_another() {
     }
 }
 
-// The total exceeds the cache.
 void bounded() {
   std::vector<Area> many;
   for (int i = 0; i < 24; ++i) many.push_back(plain(kBytes));
   for (unsigned round = 0; round < 3; ++round)
     for (const Area& one : many) send_and_compare(one, round);
-  for (int i = 0; i < 1000 && control().there() && control().live("imports") > 5; ++i)
-    usleep(5000);  // another thread unmaps
+  for (int i = 0; i < 1000 && control().there() && control().live("imports") > 5; ++i) usleep(5000);
   if (control().there() && control().live("imports") > 5)
     FAIL("%lld mappings of the peer's memory are alive with cuda_ipc_cache=4M",
          control().live("imports"));

@@ -10,11 +10,10 @@ using namespace tern::test;
 
 namespace {
 
-constexpr int kCount = (1 << 20) + 4 * 37;  // divided among the ranks
+constexpr int kCount = (1 << 20) + 4 * 37;
 constexpr size_t kBytes = kCount * sizeof(float);
 const MPI_Comm kWorld = MPI_COMM_WORLD;
 
-/// A rank's vector is rank + 1 times this.
 float element(int i) { return static_cast<float>(i % 1000); }
 
 void put_own(const Area& area) {
@@ -33,8 +32,8 @@ struct Case {
   const char* name;
   int (*start)(const void* in, void* out, MPI_Request* request);
   int (*init)(const void* in, void* out, MPI_Request* request);
-  float (*expected)(int i);  // output value
-  int (*length)();           // output elements
+  float (*expected)(int i);
+  int (*length)();
 };
 
 float of_all(int i) { return element(i) * static_cast<float>(size * (size + 1) / 2); }

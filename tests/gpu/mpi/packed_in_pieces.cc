@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data with holes, or without a handle, passes in chunks through a block of the same device: one
-// chunk, several, the maximum; truncated, into holes, to the host, to the rank itself. After the
-// RTS the transfer needs no call of the sender.
+// Data with holes, or without a handle, passes in chunks through a block of the same device. After
+// the RTS the transfer needs no call of the sender.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 #include <unistd.h>
@@ -12,9 +11,9 @@ using namespace tern::test;
 
 namespace {
 
-constexpr size_t kPiece = 524288;  // Params::cuda_chunk
+constexpr size_t kPiece = 524288;
 
-MPI_Datatype columns;  // 4 of every 6 integers
+MPI_Datatype columns;
 
 struct Shape {
   const char* name;
@@ -44,7 +43,6 @@ void send(const Shape& shape, int count, int to) {
   OK(MPI_Send(area.address(), count, shape.type(), to, 0, MPI_COMM_WORLD));
 }
 
-/// The result is the sender's data, up to the room.
 void receive(const Shape& shape, int count, size_t room, bool to_host) {
   auto want = packed(
       bytes_of(static_cast<size_t>(count) * shape.unit(), static_cast<unsigned>(count)), shape);
@@ -97,7 +95,6 @@ void to_self() {
   for (size_t at = 0; at < bytes; ++at) CHECK(at % 24 < 16 || now[at] == 0xEE);
 }
 
-/// The sender makes no MPI call until the receiver has the data.
 void sender_away(const char* file) {
   const Shape& shape = kShapes[2];
   const int count = static_cast<int>(3 * kPiece / 16);
@@ -142,7 +139,7 @@ int main(int argc, char** argv) {
   std::snprintf(file, sizeof file, "/tmp/tern-pieces-%d", pid);
   const char* const peers = std::getenv("SOFTCUDA_PEERS");
   const bool apart = peers != nullptr && std::strcmp(peers, "NONE") == 0;
-  if (!apart) sender_away(file);  // through the host, both ranks take part
+  if (!apart) sender_away(file);
   if (control().there() && rank == 1 && !apart) CHECK(control().calls("cuIpcOpenEventHandle") > 0);
   OK(MPI_Type_free(&columns));
   OK(MPI_Finalize());

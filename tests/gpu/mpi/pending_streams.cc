@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's stream waits, like another library's kernel, for an action that follows the
-// messages. Sends and receives of any device memory do not wait for the stream, and a concurrent
-// capture stays valid. No other program tests the driver for CUDA 12.0, hence the kernels.
+// messages. Sends and receives of device memory do not wait for the stream, and a concurrent
+// capture stays valid. Only this program tests the driver for CUDA 12.0, hence the kernels.
 // ranks: 2
 // queues: many, the program's wait heads the only queue and holds up MPI's work behind it
 // configurations: 1 2-apart 12.0
@@ -12,9 +12,9 @@ using namespace tern::test;
 namespace {
 
 const bool kOldest = std::getenv("SOFTCUDA_VERSION") != nullptr;  // context flags stay
-constexpr size_t kEager = 65536;                                  // copied during the call
+constexpr size_t kEager = 65536;
 
-/// A blocking stream is the default: the legacy stream waits for it.
+/// Blocking streams are the default: the legacy stream waits for each blocking stream.
 class PendingStream {
  public:
   PendingStream() : word_(plain(sizeof(uint32_t))) {
@@ -53,7 +53,6 @@ void check(const Allocator& by, const Area& memory, size_t bytes) {
   if (memory.get(bytes) != bytes_of(bytes, 1)) FAIL("%s: %zu bytes are wrong", by.name, bytes);
 }
 
-// Rank 1 ends its stream's wait after the data, rank 0 after a message from rank 1.
 void message(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
   const int count = static_cast<int>(bytes);
@@ -90,7 +89,6 @@ void begun(const Allocator& by, size_t bytes) {
   check(by, memory, bytes);
 }
 
-// Data arrives during another call of the receiver.
 void arrives_in_a_barrier(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
   const int count = static_cast<int>(bytes);
@@ -136,7 +134,6 @@ void capture_goes_on() {
   for (size_t i = 0; i < memory.size(); ++i) check(kAllocators[i], memory[i], bytes);
 }
 
-// Pending work of the contexts is awaited once.
 void warm_up() {
   for (const Allocator& by : kAllocators) {
     const Area memory = make(by, 64);
@@ -146,7 +143,6 @@ void warm_up() {
   }
 }
 
-// A driver for CUDA 12.0 lacks cuFuncLoad.
 void sum() {
   constexpr int kInts = 1 << 18;
   std::vector<int> values(kInts, rank + 1);

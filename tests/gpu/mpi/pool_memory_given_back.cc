@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A shareable pool is exported and imported once, and an allocation travels by a single copy. The
-// peer releases the memory before the message completes, because the owner may then free it.
+// peer releases the memory before the message completes, because the owner may then free the
+// memory.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 #include "allocators.hpp"
@@ -54,7 +55,6 @@ void both_ways(const Area& area, size_t offset, size_t bytes) {
   message(area, 1, offset, bytes);
 }
 
-// Two concurrent messages of an allocation share a mapping.
 void side_by_side(const Area& area) {
   MPI_Request requests[2];
   const auto want = bytes_of(kBytes, 77);
@@ -83,8 +83,7 @@ void messages() {
     both_ways(area, 1, kBytes - 1);
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
-  if (control().there())
-    CHECK_EQ(control().calls("cuMemPoolExportToShareableHandle"), shared);  // exported once
+  if (control().there()) CHECK_EQ(control().calls("cuMemPoolExportToShareableHandle"), shared);
 }
 
 }  // namespace

@@ -45,7 +45,6 @@ void every_size(Kind from, Kind to, int peer) {
   }
 }
 
-// Messages arrive in another order, some after posted receives.
 void outstanding(Kind from, Kind to, int peer) {
   constexpr int kMessages = 6;
   constexpr size_t kBytes = 150001;
@@ -123,10 +122,9 @@ void matched_and_persistent(Kind from, Kind to, int peer) {
   }
 }
 
-// Gaps stay unchanged.
 void with_holes(Kind from, Kind to, int peer) {
   for (const int rows : {10, 3000})
-    for (const int form : {0, 1, 2}) {  // holes at the sender, the receiver, both
+    for (const int form : {0, 1, 2}) {
       constexpr int kWidth = 20, kEvery = 32;
       const auto span = static_cast<size_t>(rows * kEvery);
       const bool holes = form == 2 || form == (rank == 0 ? 0 : 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU runs one process at a time: no GPU work waits for another process. Messages of all sizes
-// run at once, between collectives.
+// A GPU runs one process at a time, so no GPU work waits for another process: messages of all sizes
+// at once, between collectives.
 // ranks: 2 3 4
 // configurations: in-turn 1
 #include "allocators.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every predefined operation on every predefined type and both 16-bit types in device memory
-// matches host memory, also in refusals.
+// Every predefined operation on every predefined type and both 16-bit types in device memory, also
+// refusals.
 // sanitizers: no, not optimised code leaves other bits between the ends of long doubles
 // ranks: 2
 // configurations: 1

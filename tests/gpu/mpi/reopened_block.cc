@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small allocations of one driver block deliver the right data. A second IPC handle of an open
-// block returns the first allocation's address (ranks 0 and 1) or CUDA_ERROR_ALREADY_MAPPED (ranks
-// 2 and 3).
+// Messages of small allocations of one driver block. A second IPC handle of an open block returns
+// the first allocation's address (ranks 0 and 1) or CUDA_ERROR_ALREADY_MAPPED (ranks 2 and 3).
 // ranks: 4
 // configurations: 4-peers
 #include <cstdlib>

@@ -12,12 +12,12 @@
 
 #include "tests/mpi/check.h"
 
-// The function is null without sanitizers.
+// The sanitizer's function is null in other builds.
 extern "C" [[gnu::weak]] void __sanitizer_set_report_fd(void* descriptor);
 
 namespace tern::test {
 
-/// Redirects standard error to a file. One object at a time.
+/// Only one Heard may exist at a time.
 class Heard {
  public:
   Heard() {
@@ -58,7 +58,6 @@ class Heard {
   }
 
  private:
-  /// Sanitizer reports stay on the screen.
   static void report_to(int descriptor) {
     if (__sanitizer_set_report_fd != nullptr)
       __sanitizer_set_report_fd(reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)));

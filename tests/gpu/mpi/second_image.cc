@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver refuses the first kernel image, like a CUDA 13 image on sm_70: Tern loads the second
-// and names the image with TERN_EXPLAIN. Other errors end the search.
+// If the driver refuses the first kernel image, like a CUDA 13 image on sm_70, Tern loads the
+// second and names the image with TERN_EXPLAIN. Other errors end the search.
 // ranks: 2
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=kernel

@@ -7,7 +7,7 @@
 
 namespace tern::test {
 
-/// Adds PART=VALUE to TERN_TEST, after the runner's parts. Call before MPI_Init.
+/// The test calls set_for_test() before MPI_Init.
 inline void set_for_test(const std::string& part, const std::string& value) {
   const char* const before = std::getenv("TERN_TEST");
   const std::string all = (before == nullptr ? "" : std::string(before) + ",") + part + "=" + value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datatypes of absolute addresses across several device allocations, also with copies still in
-// flight, in calls and enqueued. All ranks refuse a type across host and device, or across two
-// devices, and name both places.
+// flight. All ranks refuse a type across host and device, or across two devices, and name both
+// places.
 // ranks: 2
 // configurations: 1 4-peers 2-apart mps
 // env: SOFTCUDA_LATE=1000
@@ -92,7 +92,7 @@ void move(Call call, const Parts& parts, std::vector<uint8_t>* gathered) {
     case kAllgather:
       OK(MPI_Allgather(MPI_BOTTOM, 1, parts.type, gathered->data(), bytes, MPI_BYTE, kComm));
       return;
-    default:  // equal blocks for all ranks
+    default:
       int counts[] = {1, 1}, places[] = {0, 0}, bytes_each[] = {bytes, bytes},
           begins[] = {0, bytes};
       OK(MPI_Alltoallv(MPI_BOTTOM, counts, places, parts.type, gathered->data(), bytes_each, begins,
@@ -150,7 +150,6 @@ void refused(const char* what, const std::vector<const void*>& places, size_t by
   FAILS(MPI_Recv(MPI_BOTTOM, 1, type, other, 0, kComm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER);
   FAILS(MPI_Pack(MPI_BOTTOM, 1, type, packed.data(), length, &position, kComm), MPI_ERR_BUFFER);
   FAILS(MPI_Unpack(packed.data(), length, &position, MPI_BOTTOM, 1, type, kComm), MPI_ERR_BUFFER);
-  // Rank 1's buffer is valid, and rank 1 learns of rank 0's refusal.
   const int bcast = rank == 0 ? MPI_Bcast(MPI_BOTTOM, 1, type, 0, kComm)
                               : MPI_Bcast(packed.data(), length, MPI_BYTE, 0, kComm);
   if (std::strstr(error_text(bcast), "reaches from") == nullptr)

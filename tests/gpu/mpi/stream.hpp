@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's stream with a communicator. Data is copied in that stream without a wait, so a call
+// A program's stream with a communicator. Data copies stay in the stream without a wait, so a call
 // out of stream order finds wrong data.
 #pragma once
 
@@ -25,7 +25,7 @@ class OnStream {
     CU(cuStreamCreateWithPriority(&queue, CU_STREAM_NON_BLOCKING, priority));
     make(parent);
   }
-  /// The stream must outlive the object.
+  /// The stream must outlive the OnStream object.
   OnStream(MPI_Comm parent, CUstream of_program) : queue(of_program), is_own_(false) {
     make(parent);
   }
@@ -56,7 +56,6 @@ class OnStream {
   bool is_own_ = true;
 };
 
-/// Device memory with a pinned copy.
 template <class T>
 class Vector {
  public:
@@ -66,7 +65,6 @@ class Vector {
         host_(pinned(std::max<size_t>(1, count) * sizeof(T))) {}
   [[nodiscard]] T* on_device() const { return static_cast<T*>(device_.address()); }
   [[nodiscard]] T& operator[](size_t i) { return static_cast<T*>(host_.address())[i]; }
-  /// Copies in stream order.
   void put(CUstream queue) const {
     if (count_ > 0) CU(cuMemcpyHtoDAsync_v2(device_.at, host_.address(), bytes(), queue));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued collectives between linked devices: the host takes no part, a graph outlives its
-// communicator, host memory works, and a late rank is named after the timeout.
+// communicator, and the report names a late rank after the timeout.
 // ranks: 2 3 4
 // configurations: 4-peers
 // env: TERN_TEST=gpu_multicast=off
@@ -28,7 +28,6 @@ void fill(Vector<int>& send, int count) {
   for (int i = 0; i < count; ++i) send[static_cast<size_t>(i)] = rank * 1000 + i % 997;
 }
 
-/// Ranks sleep outside MPI until the data arrives.
 void without_the_host(const OnStream& on) {
   constexpr int kCount = 300007;
   Vector<int> send(kCount), recv(kCount);
@@ -100,15 +99,13 @@ void many_communicators() {
     without_the_host(on);
   }
   const long long after = control().there() ? control().live("bytes") : 0;
-  constexpr long long kMost =
-      3LL * (32 << 20);  // of the first communicator, and of temporary buffers
+  constexpr long long kMost = 3LL * (32 << 20);
   if (after - before > kMost) FAIL("12 communicators keep %lld bytes", after - before);
   const OnStream one, other;
   without_the_host(other);
   without_the_host(one);
 }
 
-/// The last rank is two seconds late, beyond the timeout of one second.
 void late_rank(const Heard& heard) {
   const OnStream on;
   constexpr int kCount = 50;

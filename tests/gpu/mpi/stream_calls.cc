@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver calls of each enqueued operation: a kernel collective launches once; copies, semaphore
-// operations and kernels of the stream engine grow with the data.
+// Driver calls of each enqueued operation: a kernel collective launches once; for copies, semaphore
+// operations and kernels of the stream engine the number grows with the data.
 // ranks: 3
 // configurations: 4-peers
 // env: TERN_TEST=gpu_multicast=off
@@ -19,8 +19,8 @@ using namespace tern::test;
 
 namespace {
 
-/// The memory types, the context, the capture state, the kernel, a completion semaphore, and an
-/// event for the stream order. Tern may also query memory of earlier messages.
+/// One kernel needs the memory types, the context, the capture state, the launch, a completion
+/// semaphore, and an event for the stream order. Tern may also query memory of earlier messages.
 const std::vector<Expected> kOneKernel = {
     {"cuPointerGetAttributes", kAny, true},
     {"cuCtxGetCurrent", 1},
@@ -54,7 +54,6 @@ void allreduce_by(const char* wire, int floats) {
   OK(MPI_Comm_free(&parent));
 }
 
-/// The driver's counts, or tern_coll's.
 struct Work {
   long long calls = 0, copies = 0, kernels = 0, waits = 0;
 };
@@ -139,7 +138,7 @@ void alltoallv() {
     places.push_back(100000 * i);
   }
   std::vector<Expected> expected = kOneKernel;
-  expected.push_back({"cuStreamSynchronize", 1});  // the test's own
+  expected.push_back({"cuStreamSynchronize", 1});
   expect_calls("an alltoallv", expected, [&] {
     OK(MPIX_Alltoallv_enqueue(in.address(), sends.data(), places.data(), MPI_INT, out.address(),
                               receives.data(), places.data(), MPI_INT, on.comm));
@@ -151,7 +150,7 @@ void alltoallv() {
 /// operations each.
 void messages(int bytes) {
   const int passes = (bytes + (1 << 20) - 1) >> 20;
-  std::vector<Expected> expected = {{"cuStreamSynchronize", 1}};  // the test's own
+  std::vector<Expected> expected = {{"cuStreamSynchronize", 1}};
   if (rank < 2) {
     const int copies = rank == 0 ? passes : 2 * passes;
     expected.insert(expected.end(), {{"cuPointerGetAttributes", kAny, true},

@@ -26,7 +26,7 @@ using namespace tern::test;
 namespace {
 
 const OnStream* on = nullptr;
-MPI_Datatype with_holes = MPI_DATATYPE_NULL;  // two integers, four apart
+MPI_Datatype with_holes = MPI_DATATYPE_NULL;
 
 class Both {
  public:
@@ -131,7 +131,6 @@ void equal_blocks(const Case& the) {
     COMPARE(the, Reduce_scatter_block, all, n, send, recv, n, MPI_INT, MPI_SUM, comm);
 }
 
-// Rank i's block has about i * count / 2 elements, with gaps between blocks.
 void any_blocks(const Case& the) {
   std::vector<int> counts, displs;
   int room = 0, sum = 0;
@@ -155,7 +154,6 @@ void any_blocks(const Case& the) {
     COMPARE(the, Reduce_scatter, sum, mine, send, recv, c, MPI_INT, MPI_SUM, comm);
   else
     COMPARE(the, Reduce_scatter, 0, sum, MPI_IN_PLACE, recv, c, MPI_INT, MPI_SUM, comm);
-  // Block (i, j) has (i + j) % 3 * count elements on both ranks.
   std::vector<int> pairs, places;
   int all = 0;
   for (int i = 0; i < size; ++i) {
@@ -187,7 +185,7 @@ void all_of(const Case& the) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_for_test("stream_chunk", "4096");  // several chunks
+  set_for_test("stream_chunk", "4096");
   begin(&argc, &argv);
   start_cuda();
   OK(MPI_Type_vector(2, 1, 4, MPI_INT, &with_holes));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices alone perform collectives on a stream communicator's first duplicate: beside the
-// parent's calls, in concurrent graphs, and after the parent's end. MPI_Comm_dup waits for no rank.
-// The host serves further duplicates.
+// Collectives on a stream communicator's first duplicate: beside the parent's calls, in concurrent
+// graphs, and after the parent's end. MPI_Comm_dup waits for no rank. The host serves further
+// duplicates.
 // ranks: 2 3
 // configurations: 4-peers
 // queues: many, ranks launch graphs in opposite orders, and one queue has one order
@@ -77,7 +77,6 @@ class Graph {
   CUgraphExec exec_ = nullptr;
 };
 
-/// Even and odd ranks launch in opposite orders.
 void graphs_at_once(const OnStream& on, MPI_Comm twin) {
   constexpr size_t kInts = 5000;
   CUstream queues[2] = {};
@@ -103,7 +102,6 @@ void graphs_at_once(const OnStream& on, MPI_Comm twin) {
   for (CUstream queue : queues) CU(cuStreamDestroy_v2(queue));
 }
 
-/// Rank 0 duplicates while its stream waits for the other ranks.
 MPI_Comm duplicate_at_work(const OnStream& on) {
   Vector<int> data(1000);
   MPI_Comm twin = MPI_COMM_NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Invalid streams and arguments fail at once, with the reason. Later failures appear in the
-// communicator's next call. The partners of a refusing rank continue and learn of the refusal.
+// communicator's next call. The partners of a refusing rank learn of the refusal.
 // ranks: 1 2 3
 // configurations: 1 2-apart jitter
 #include <string>
@@ -69,7 +69,6 @@ void wrong_arguments(const OnStream& on) {
   on.sync();
 }
 
-// A message too long for the receive fails on arrival.
 void late_error(const OnStream& on) {
   Vector<int> data(4);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -78,11 +77,10 @@ void late_error(const OnStream& on) {
   OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
   on.sync();
   SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_TRUNCATE, "MPIX_Recv_enqueue, enqueued earlier");
-  OK(MPIX_Barrier_enqueue(on.comm));  // reported once
+  OK(MPIX_Barrier_enqueue(on.comm));
   on.sync();
 }
 
-// The other streams continue, and the next calls report the refusal.
 void refused_by_one() {
   const OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));

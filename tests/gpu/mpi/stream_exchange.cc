@@ -15,7 +15,6 @@ using namespace tern::test;
 
 namespace {
 
-// Counts range from zero to more than one step.
 int count_of(int from, int to, int round) {
   constexpr int kCounts[] = {0, 3, 1001, 17, 5000, 1, 90001};
   return kCounts[(from * 3 + to * 5 + round) % 7];
@@ -24,7 +23,6 @@ int value(int from, int to, int round, int i) {
   return (from * 16 + to) * 1000003 + round * 7919 + i;
 }
 
-/// Blocks are one integer apart.
 struct Layout {
   std::vector<int> counts, displs;
   size_t all = 0;
@@ -52,7 +50,6 @@ void fill(Vector<int>& data, const Layout& layout, int round) {
       data[static_cast<size_t>(layout.displs[static_cast<size_t>(to)] + i)] =
           value(rank, to, round, i);
 }
-/// The block of rank `but` must be unchanged.
 void check(Vector<int>& data, const Layout& layout, int round, const char* what, int but = -1) {
   for (int from = 0; from < size; ++from) {
     const int count = layout.counts[static_cast<size_t>(from)],
@@ -69,7 +66,6 @@ void blank(Vector<int>& data, size_t count) {
   for (size_t i = 0; i < count; ++i) data[i] = -1;
 }
 
-/// Rank `on_host` uses host memory.
 void all_to_all(const OnStream& on, int round, int on_host) {
   const Layout out = sent_by(rank, round), in = received_by(rank, round);
   Vector<int> send(out.all), recv(in.all);
@@ -86,7 +82,6 @@ void all_to_all(const OnStream& on, int round, int on_host) {
   check(recv, in, round, host ? "alltoallv on the host" : "alltoallv");
 }
 
-/// Both directions have equal counts.
 void in_place(const OnStream& on, int round) {
   Layout both;
   for (int i = 0; i < size; ++i) both.add(count_of(std::min(i, rank), std::max(i, rank), round));
@@ -100,7 +95,6 @@ void in_place(const OnStream& on, int round) {
   check(data, both, round, "alltoallv in place");
 }
 
-/// Some ranks use integers, others pairs with a hole.
 void gather(const OnStream& on, int round, int root, bool in_place) {
   const Layout in = received_by(root, round);
   const int mine = count_of(rank, root, round);
@@ -151,7 +145,6 @@ void scatter(const OnStream& on, int round, int root, bool in_place) {
   }
 }
 
-/// Another kernel uses the same regions and semaphores.
 void reduce(const OnStream& on, int round) {
   constexpr size_t kCount = 20001;
   Vector<int> data(kCount);
@@ -177,8 +170,7 @@ void everything(const OnStream& on) {
   }
 }
 
-// Types have addresses relative to MPI_BOTTOM. Each rank sends nothing to the next rank, without a
-// type.
+// Types have addresses relative to MPI_BOTTOM.
 void by_addresses(const OnStream& on) {
   const auto n = static_cast<size_t>(size);
   constexpr int kEach = 3000;
@@ -237,8 +229,8 @@ void one_launch(const OnStream& on) {
   on.sync();
   CHECK_EQ(control().calls("cuLaunchKernel"), launches + 1);
   CHECK_EQ(control().calls("cuMemcpyAsync"), copies);
-  // Each buffer's location is queried once. A thread that checks exports adds queries, but not in
-  // every call.
+  // Tern queries each buffer's location once. A thread that checks exports adds queries to some
+  // calls.
   auto asked = std::numeric_limits<unsigned long long>::max();
   for (int i = 0; i < 20; ++i) {
     const auto before = control().calls("cuPointerGetAttributes");

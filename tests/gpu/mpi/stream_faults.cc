@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each driver function of enqueued operations fails once on one rank, at the first and the second
 // call, during the creation of a stream communicator and during an operation. Every call and stream
-// ends, ranks agree on the communicator's existence, ranks without an error have correct data, and
-// a later communicator works.
+// ends, ranks agree on the communicator's existence, and a later communicator works.
 // ranks: 2 4
 // configurations: 1 4-peers mps 2-apart islands
 // queues: many, a write in another stream ends the waits of a failed call
@@ -18,8 +17,8 @@ using namespace tern::test;
 
 namespace {
 
-int outcomes[2];  // successes, failures
-/// Without --full only every fourth fault is tested, or every second with a single operation.
+int outcomes[2];
+/// Without --full the test runs only every fourth fault, or every second with a single operation.
 size_t every() {
   const char* const full = std::getenv("FULL");
   return full != nullptr && *full != '\0' ? 1 : size == 2 ? 4 : 2;
@@ -28,7 +27,7 @@ int step = 0;
 
 struct Operation {
   const char* name;
-  size_t count;  // integers
+  size_t count;
   int (*enqueue)(int* data, int count, MPI_Comm comm);
   bool adds;
 };
@@ -47,7 +46,7 @@ const Operation kOperations[] = {
     {"a message", 20000, message, false},
 };
 
-/// The query itself may fail.
+/// cuStreamQuery itself may fail.
 void wait_for(CUstream queue) {
   while (cuStreamQuery(queue) != CUDA_SUCCESS) usleep(100);
 }

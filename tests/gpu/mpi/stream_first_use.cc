@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // First uses of a row, or of a datatype with many holes, do not wait, even on a single hardware
-// queue. Rank 0 enqueues first calls, commits types and sends a message; the other ranks enqueue
-// after the message. A capture records first uses.
+// queue. Rank 0 enqueues first calls and sends a message; the other ranks enqueue after the
+// message. A capture records first uses.
 // ranks: 2 3
 // configurations: 4-peers
 // env: SOFTCUDA_CONNECTIONS=1
@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
   start_cuda();
   if (devices < size) return MPI_Finalize(), 77;
   first_uses(argc > 1);
-  MPI_Comm turned = MPI_COMM_NULL;  // another team
+  MPI_Comm turned = MPI_COMM_NULL;
   OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &turned));
   OK(MPI_Comm_rank(turned, &rank));
   first_uses_in_graph(turned);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued operations in graphs: a capture runs nothing, and each of a thousand launches uses
-// current data, between eager calls. A graph may outlive its communicator. Requests unsuitable for
-// a capture are refused, and the capture stays valid.
+// current data. A graph may outlive its communicator. Calls unsuitable for a capture fail, and the
+// capture stays valid.
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter queue-peers
 // timeout: 120
@@ -38,7 +38,6 @@ class Graph {
   CUgraphExec exec_ = nullptr;
 };
 
-/// A step has a global sum, a message round the ring, and a broadcast.
 class Step {
  public:
   Step(const OnStream& on, int count)
@@ -149,7 +148,7 @@ void refused_requests(const OnStream& on) {
     OK(MPIX_Isend_enqueue(data.on_device(), 4, MPI_INT, rank, 1, on.comm, &inside));
     OK(MPIX_Wait_enqueue(&inside, MPI_STATUS_IGNORE));
     OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), 4, MPI_INT, MPI_MAX, on.comm));
-    graph.end();  // still valid
+    graph.end();
   }
   OK(MPIX_Send_enqueue(data.on_device(), 4, MPI_INT, rank, 0, on.comm));
   OK(MPIX_Wait_enqueue(&outside, MPI_STATUS_IGNORE));
@@ -159,7 +158,7 @@ void refused_requests(const OnStream& on) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_for_test("stream_chunk", "4096");  // several chunks
+  set_for_test("stream_chunk", "4096");
   begin(&argc, &argv);
   start_cuda();
   const auto before = alive();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of a green context with a quarter of the multiprocessors, and of the whole device. Odd
-// ranks enqueue in reverse order. The waiting kernels of three communicators share a single
-// multiprocessor.
+// Streams of a green context with a quarter of the multiprocessors, and of the whole device. The
+// waiting kernels of three communicators share a single multiprocessor.
 // ranks: 2 4
 // configurations: 4-peers
 // queues: many, ranks enqueue in opposite orders, and one queue has one order

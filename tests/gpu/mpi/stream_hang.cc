@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank omits the other's operation: mpirun's report names the operation at the stream's head,
-// even though the program blocks in the driver.
+// although the program blocks in the driver.
 // ranks: 2
 // configurations: 1
 // alone: yes

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued allgathers and reduce-scatters with different block sizes. All ranks choose by the mean
 // size, even with different types: small blocks travel directly by LL, large blocks round a ring.
-// Results are correct, also in place and with host memory.
 // ranks: 3 4
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1
@@ -14,9 +13,9 @@ namespace {
 
 struct Blocks {
   const char* name;
-  int of_rank_0, of_others;  // pairs of integers
+  int of_rank_0, of_others;
   const char* algorithm;
-  const char* wire;  // for small blocks
+  const char* wire;
 };
 constexpr Blocks kBlocks[] = {
     {"small blocks", 10, 7, "allgather linear", "(ll, "},
@@ -32,10 +31,9 @@ std::vector<int> counts_of(const Blocks& blocks, int each) {
   return counts;
 }
 
-/// With `pairs` this rank uses a type of two integers.
 void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype pair) {
   const MPI_Datatype type = pairs ? pair : MPI_INT;
-  const int each = pairs ? 1 : 2;  // elements per pair
+  const int each = pairs ? 1 : 2;
   const std::vector<int> counts = counts_of(blocks, each);
   std::vector<int> displs;
   int all = 0;
@@ -49,7 +47,6 @@ void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype p
   for (size_t i = 0; i < in.bytes() / sizeof(int); ++i) in[i] = static_cast<int>(first + i);
   in.put(on.queue);
   out.spoil(on.queue);
-  // The last rank uses host memory and prints no explanation.
   OK(MPIX_Allgatherv_enqueue(rank == size - 1 ? &in[0] : in.on_device(), own, type, out.on_device(),
                              counts.data(), displs.data(), type, on.comm));
   out.get(on.queue);

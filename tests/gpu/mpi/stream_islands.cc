@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks on two linked pairs of GPUs: large enqueued allreduces and broadcasts are correct in place,
-// from each root, with odd counts, between other calls, and in graphs. Only each rank's part passes
-// through the host. A rank without the call is named to all, even if an earlier error is the
-// reason.
+// Ranks on two linked pairs of GPUs: large enqueued allreduces and broadcasts, in place, from each
+// root, with odd counts, in graphs. Only each rank's part passes through the host. All ranks get
+// the name of a rank without the call.
 // ranks: 4 3
 // configurations: islands islands-crossed
 // timeout: 60
@@ -92,11 +91,9 @@ void through_host(const OnStream& on, Trace* trace) {
   OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), kCount, MPI_INT, MPI_SUM, on.comm));
   on.sync();
   const size_t bytes = trace->through_host();
-  if (bytes > kBytes + 65536)  // half of the data, there and back
-    FAIL("%zu bytes of %zu go through the host", bytes, kBytes);
+  if (bytes > kBytes + 65536) FAIL("%zu bytes of %zu go through the host", bytes, kBytes);
 }
 
-/// The other streams end, and the next calls name the refusing rank.
 void one_takes_no_part() {
   OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));
@@ -106,7 +103,7 @@ void one_takes_no_part() {
                                           rank == 1 ? -1 : data.count, MPI_INT, MPI_SUM, on.comm);
   CHECK(rank != 1 || code != MPI_SUCCESS);
   on.sync();
-  int later = rank == 1 ? MPI_SUCCESS : code;  // other ranks may already know
+  int later = rank == 1 ? MPI_SUCCESS : code;
   for (int i = 0; i < 2000 && later == MPI_SUCCESS; ++i) {
     later = MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), data.count, MPI_INT, MPI_SUM,
                                    on.comm);
@@ -117,7 +114,7 @@ void one_takes_no_part() {
     FAIL("the error does not name rank 1: %s", error_text(later));
 }
 
-/// Rank 1's message to itself is too long, and its next call returns this error.
+/// Rank 1's message to itself is too long, so the next call of rank 1 returns an error.
 void one_has_an_earlier_error(int count) {
   OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));
@@ -171,13 +168,13 @@ int main(int argc, char** argv) {
     in_graph(on, 50000);
     duplicate(on, 100000);
     if (control().there() && size == 4) through_host(on, &trace);
-    Data data(100000);  // outlives the communicator
+    Data data(100000);
     OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), data.count, MPI_INT, MPI_SUM,
                               on.comm));
     on.sync();
   }
   one_takes_no_part();
-  if (size == 4)  // three ranks have no islands
+  if (size == 4)
     for (const int count : {100000, 5}) one_has_an_earlier_error(count);
   {
     const OnStream after;

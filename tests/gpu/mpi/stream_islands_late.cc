@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks on two linked pairs of GPUs. One rank never makes a large enqueued call, or never launches
-// a graph: the peer's kernel and the other pair's streams time out. All ranks get an error, and a
-// later communicator works. An argument limits the cases; without --full two are skipped.
+// a graph: the peer's kernel and the other pair's streams time out, and all ranks get an error. An
+// argument limits the cases; the test skips two without --full.
 // ranks: 4
 // configurations: islands
 // full-configurations: islands-crossed
@@ -24,8 +24,8 @@ struct Case {
   const char* name;
   int (*enqueue)(int* data, MPI_Comm comm);
   bool by_graph = false;
-  bool computes = false;  // the absent rank works outside MPI meanwhile
-  bool frees = false;     // frees the communicator during its calls
+  bool computes = false;
+  bool frees = false;
 };
 int sum(int* data, MPI_Comm comm) {
   return MPIX_Allreduce_enqueue(MPI_IN_PLACE, data, kCount, MPI_INT, MPI_SUM, comm);
@@ -42,7 +42,6 @@ const Case kCases[] = {
     {"a broadcast, and the communicator goes", broadcast, false, false, true},
 };
 
-/// Returns null if the case has no graph.
 CUgraphExec captured(const Case& one, const OnStream& on, int* data) {
   if (!one.by_graph) return nullptr;
   CUgraph graph = nullptr;
@@ -106,7 +105,7 @@ void after(const Case& one) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_TIMEOUT", "0.2", 1);  // the limit is ten times as long
+  setenv("TERN_GPU_TIMEOUT", "0.2", 1);  // kernels give up after ten times as long
   setenv("TERN_GPU_ENGINE", "kernel", 1);
   begin(&argc, &argv);
   start_cuda();

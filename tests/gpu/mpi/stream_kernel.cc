@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives by waiting kernels, without the host: a late rank is named and may still
-// come, a refusing rank releases the other kernels, and an error names an absent rank.
+// Enqueued collectives by waiting kernels, without the host: the report names a late rank, a
+// refusing rank releases the other kernels, and an error names an absent rank.
 // ranks: 2 3 4
 // configurations: 4-peers weak mps
 // env: TERN_GPU_ENGINE=kernel
@@ -52,7 +52,6 @@ void one_launch(const OnStream& on) {
   }
 }
 
-// The last rank comes after the timeout, before the kernels give up.
 void late_rank(const OnStream& on) {
   const Heard heard;
   const bool late = rank == size - 1;
@@ -82,7 +81,6 @@ void refused_by_one() {
     FAIL("unexpected error for the refusal: \"%s\"", error_text(next));
 }
 
-// The kernel gives up two seconds later, and the next call returns an error.
 void rank_that_never_comes() {
   const Heard heard;
   const OnStream on;

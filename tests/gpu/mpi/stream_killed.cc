@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank is killed while other streams wait for it: the job ends within seconds.
+// If a rank is killed while other streams wait for the rank, the job ends within seconds.
 // ranks: 2 3
 // configurations: 1 4-peers jitter
 // alone: yes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// There are more stream communicators than multiprocessors. Even and odd ranks enqueue in opposite
-// orders and priorities. Waiting kernels never fill a device. The second round frees half of the
+// More stream communicators than multiprocessors. Even and odd ranks enqueue in opposite orders and
+// priorities, and waiting kernels never fill a device. The second round frees half of the
 // communicators during calls of the other half.
 // ranks: 2 4
 // configurations: 4-peers

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large collectives through a reducing and replicating switch: the default for at least 3 ranks and
+// Large collectives use a switch that reduces and replicates: the default for at least 3 ranks and
 // more than 1 MiB. TERN_EXPLAIN names the reason for another path. On request calls of any size use
-// the switch. Data varies: passes, in place, misaligned, holes, host memory, floats, graphs.
-// Ordinary calls give the host's bits.
+// the switch.
 // ranks: 2 3 4
 // configurations: 4-peers 1 mps
 // env: TERN_EXPLAIN=1
@@ -23,7 +22,6 @@ namespace {
 
 const Heard* heard = nullptr;
 size_t said_before = 0;
-/// Checks the text since the previous check.
 void expect_switch(bool wanted, const char* what) {
   const std::string news = heard->text(said_before);
   said_before += news.size();
@@ -58,8 +56,6 @@ void allreduce(const OnStream& on, size_t count, MPI_Datatype type, MPI_Op op, b
   }
 }
 
-/// Rank 0 uses host memory, rank 1 every third integer (except in reductions), other ranks
-/// misaligned data.
 void of_many_kinds(const OnStream& on, size_t count, bool reduces) {
   Vector<int> data(3 * count + 1);
   MPI_Datatype spaced = MPI_DATATYPE_NULL;
@@ -110,7 +106,6 @@ void blocks(const OnStream& on, size_t count, bool in_place) {
       FAIL("blocks of %zu: element %zu is %d, expected %d", count, i, gathered[i], sum(i));
 }
 
-/// Integers use the switch, floats do not.
 template <class T>
 void ordinary(size_t count, MPI_Datatype type, bool is_switched, const char* what) {
   Vector<T> data(count), result(count);
@@ -188,11 +183,11 @@ void small(const OnStream& on, bool is_switched) {
   allreduce<int>(on, 3001, MPI_INT, MPI_MAX, false);
   for (const bool reduces : {true, false}) {
     of_many_kinds(on, 4999, reduces);
-    of_many_kinds(on, 2100001, reduces);  // several passes
+    of_many_kinds(on, 2100001, reduces);
   }
   blocks(on, 7, false);
   blocks(on, 2001, true);
-  blocks(on, 700001, false);  // several passes
+  blocks(on, 700001, false);
   if (is_switched) replay(on);
   ordinary<int>(40001, MPI_INT, is_switched, "integers by an ordinary call");
   ordinary<float>(40001, MPI_FLOAT, false, "floats by an ordinary call");

@@ -20,7 +20,7 @@ using namespace tern::test;
 
 namespace {
 
-constexpr size_t kCount = 300000;  // more than 1 MiB
+constexpr size_t kCount = 300000;
 
 void sum(const OnStream& on) {
   Vector<int> data(kCount);

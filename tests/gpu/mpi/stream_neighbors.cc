@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued neighbourhood collectives and alltoallw match the host: open and periodic grids, a
-// neighbour on both sides or the rank itself, repeated edges beyond a launch's capacity; between
-// devices, through the host, and in a graph.
+// Enqueued neighbourhood collectives and alltoallw: open and periodic grids, a neighbour on both
+// sides or the rank itself, repeated edges beyond a launch's capacity; between devices, through the
+// host, and in a graph.
 // ranks: 1 2 3 4
 // configurations: 1 4-peers 2-apart weak
 // env: TERN_GPU_SCRATCH=4M
@@ -14,7 +14,6 @@ using namespace tern::test;
 
 namespace {
 
-/// Elements differ by edge, equal on both ends.
 class Neighborhood {
  public:
   Neighborhood(MPI_Comm parent, const char* name) : name_(name), comm_(parent), on_(parent) {
@@ -28,7 +27,6 @@ class Neighborhood {
       int weighted = 0;
       OK(MPI_Dist_graph_neighbors_count(on_.comm, &in_, &out_, &weighted));
     }
-    // Receivers learn the counts from the senders.
     send_counts_.resize(n(out_));
     recv_counts_.resize(n(in_));
     for (int i = 0; i < out_; ++i)
@@ -161,7 +159,6 @@ class Neighborhood {
                                               displs.data(), MPI_INT, on_.comm));
         });
   }
-  /// Beyond an open grid's edge there is an empty block.
   void alltoallv(int round, bool typed) const {
     std::vector<MPI_Aint> from, to;
     for (const int place : send_displs_) from.push_back(place * MPI_Aint{sizeof(int)});
@@ -262,7 +259,7 @@ void wrong_calls() {
   SAYS(MPIX_Neighbor_alltoall_enqueue(data.on_device(), 1, MPI_INT, data.on_device(), 1, MPI_INT,
                                       on.comm),
        MPI_ERR_TOPOLOGY, "no topology");
-  // Sizes are compared block by block, although both neighbours are the rank itself.
+  // Tern compares sizes block by block, although both neighbours are the rank itself.
   int dims[1] = {1}, periods[1] = {1};
   MPI_Comm self = MPI_COMM_NULL;
   OK(MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &self));

@@ -49,7 +49,6 @@ void broadcast(const OnStream& on, int count, int root) {
       FAIL("bcast of %d from %d: element %d is %d", count, root, i, data[static_cast<size_t>(i)]);
 }
 
-// The receive buffer's surplus stays unchanged.
 void messages(const OnStream& on, int count, bool nonblocking) {
   const int room = count + 5, right = (rank + 1) % size, left = (rank + size - 1) % size;
   Vector<int> send(static_cast<size_t>(count)), recv(static_cast<size_t>(room));
@@ -85,7 +84,7 @@ void messages(const OnStream& on, int count, bool nonblocking) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_for_test("stream_chunk", "65536");  // several chunks
+  set_for_test("stream_chunk", "65536");
   begin(&argc, &argv);
   start_cuda();
   {

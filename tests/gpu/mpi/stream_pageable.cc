@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued collectives with pageable memory return at once: the other ranks enqueue only after a
-// later message from rank 0. Covers every engine, holes, data beyond the staging buffer, graphs.
+// later message from rank 0.
 // ranks: 2 3
 // configurations: 4-peers
 // env: SOFTCUDA_PAGEABLE=sync
@@ -56,7 +56,6 @@ void rank_0_first(const Enqueue& enqueue) {
     OK(MPI_Send(&token, 1, MPI_INT, to, 7, MPI_COMM_WORLD));
 }
 
-/// The second call reads the first call's result.
 void reductions(const OnStream& on, int count) {
   Vector<int> device(static_cast<size_t>(count)), back(static_cast<size_t>(count));
   Pageable sum(count, 1);
@@ -122,7 +121,6 @@ void of_pairs(const OnStream& on, int count) {
   for (int i = 0; i < count * size; ++i) check(in[i], rank * 100 + i / count, "alltoallv", i);
 }
 
-/// Each replay uses current data, also after MPI_Comm_free.
 void in_graph(int count) {
   OnStream on;
   Pageable out(count, 1), in(count, 1);
@@ -133,7 +131,7 @@ void in_graph(int count) {
     OK(MPIX_Allreduce_enqueue(between.on_device(), in.memory.data(), count, MPI_INT, MPI_MAX,
                               on.comm));
   };
-  enqueue();  // uploads the programs
+  enqueue();
   on.sync();
   CUgraph graph = nullptr;
   CUgraphExec made = nullptr;
@@ -166,7 +164,6 @@ int main(int argc, char** argv) {
   if (devices < size) return MPI_Finalize(), 77;
   {
     const OnStream on;
-    // The sizes cover LL, LL128, programs and copies.
     for (const int count : {1, 5, 1001, 60001, 300007}) reductions(on, count);
     for (const int count : {1, 301, 90001}) moves(on, count, 1);
     for (const int count : {3, 9001}) moves(on, count, 3);

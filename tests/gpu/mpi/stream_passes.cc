@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued collectives beyond the scratch size take many passes in two alternating streams. A pass
-// must not overwrite the input of a later pass, in place or with different block sizes.
+// must not overwrite the input of a later pass.
 // ranks: 2 3
 // configurations: 4-peers jitter
 // full-configurations: mps
@@ -87,7 +87,7 @@ void equal(const OnStream& on, int count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_SCRATCH", "1048576", 1);  // the minimum
+  setenv("TERN_GPU_SCRATCH", "1048576", 1);
   begin(&argc, &argv);
   start_cuda();
   {

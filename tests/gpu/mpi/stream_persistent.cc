@@ -127,7 +127,7 @@ void collectives(const OnStream& on, int count) {
                         on.comm, MPI_INFO_NULL, &requests[2]));
   OK(MPI_Reduce_scatter_init(MPI_IN_PLACE, summed.on_device(), counts.data(), MPI_INT, MPI_MAX,
                              on.comm, MPI_INFO_NULL, &requests[3]));
-  counts.assign(counts.size(), -1);  // the request has a copy
+  counts.assign(counts.size(), -1);
   for (int round = 0; round < kRounds; ++round) {
     fill(mine, count, rank, round);
     fill(from_root, count, rank, round);
@@ -149,7 +149,6 @@ void collectives(const OnStream& on, int count) {
   for (MPI_Request& request : requests) OK(MPI_Request_free(&request));
 }
 
-// The stream fills each partition and sends it at once.
 void partitions(const OnStream& on, int count) {
   constexpr int kParts = 8;
   if (size == 1) return;
@@ -259,7 +258,6 @@ void refused_partitions(const OnStream& on) {
   for (MPI_Request& request : requests) OK(MPI_Request_free(&request));
 }
 
-// The communicator was freed, and a capture abandoned a request.
 void left_behind() {
   MPI_Request request = MPI_REQUEST_NULL;
   Vector<int> data(4);
@@ -284,7 +282,7 @@ void left_behind() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_for_test("stream_chunk", "65536");  // several chunks
+  set_for_test("stream_chunk", "65536");
   begin(&argc, &argv);
   start_cuda();
   {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An enqueued allreduce of any size uses the wire of the matching rule in TERN_COLL_TABLE. If the
-// machine lacks the wire, the next rule applies, and TERN_EXPLAIN names the skipped rule and the
-// reason. A communicator's hint and TERN_GPU_WIRE override the table.
+// An enqueued allreduce uses the wire of the matching rule in TERN_COLL_TABLE. If the machine lacks
+// the wire, the next rule applies, and TERN_EXPLAIN names the skipped rule and the reason. A
+// communicator's hint and TERN_GPU_WIRE override the table.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie mps
 // env: TERN_EXPLAIN=1
@@ -123,7 +123,7 @@ void by_table(const OnStream& on, const Heard& heard) {
            "LINE 4 asks for ll; LINE 3 asks for multimem, but: switches do not reduce this type by "
            "this operation");
   expect(300000, MPI_SUM, "ll", "LINE 5 asks for ll");
-  const bool shared = devices < size;  // under MPS no stream waits
+  const bool shared = devices < size;
   expect(1200000, MPI_SUM, shared ? "simple" : "copies",
          "LINE 6 asks for ll, but: the scratch does not hold the data");
 }

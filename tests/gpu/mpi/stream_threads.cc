@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads with a stream and a communicator each enqueue concurrently, between ordinary calls on the
-// same communicators; then a thread with several streams. Driver allocations do not wait here,
-// because a thread may allocate while another thread's operation waits for a rank.
+// same communicators. Driver allocations do not wait here, because a thread may allocate while
+// another thread's operation waits for a rank.
 // env: SOFTCUDA_WAITS=off
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kThreads = 3, kRounds = 30;
 
-// The stream does not order ordinary calls, so they are counted separately.
+// The stream does not order ordinary calls, so the test counts them separately.
 void work(const OnStream& on, int who) {
   CU(cuCtxSetCurrent(contexts[rank % devices]));
   const size_t count = 1000 + 777 * static_cast<size_t>(who);

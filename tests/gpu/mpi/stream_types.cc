@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program frees a type before the stream packs or unpacks data: the layout stays on the device
-// while the stream or a graph may use it.
+// while the stream or a graph may use the layout.
 // ranks: 2 3
 // configurations: 1 4-peers
 // env: TERN_GPU_SCRATCH=4M
@@ -10,7 +10,7 @@ using namespace tern::test;
 
 namespace {
 
-constexpr int kBlocks = 1000;  // of integers; beyond the capacity of a launch
+constexpr int kBlocks = 1000;
 
 MPI_Datatype holes(unsigned seed, int* integers) {
   std::vector<int> lengths, places;
@@ -28,7 +28,7 @@ MPI_Datatype holes(unsigned seed, int* integers) {
   OK(MPI_Type_commit(&type));
   return type;
 }
-// A second layout buffer must exist early: the allocation waits for the streams.
+// A second layout buffer must exist early, because the allocation waits for the streams.
 void other_types() {
   for (unsigned seed = 100; seed < 120; ++seed) {
     int unused = 0;
@@ -94,7 +94,7 @@ void freed_while_pending(const OnStream& on, bool irregular) {
   gathering.enqueue(on);
   gathering.check(on, "at once");
   other_types();
-  if (rank != 0) OK(MPI_Barrier(MPI_COMM_WORLD));  // the root's stream waits meanwhile
+  if (rank != 0) OK(MPI_Barrier(MPI_COMM_WORLD));
   gathering.enqueue(on);
   gathering.free_type();
   if (rank == 0) OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels' wire, reported by TERN_EXPLAIN: LL for small vectors, LL128 for larger vectors if
-// NVLink joins all GPUs. A PCIe link, with torn lines on the pcie machine, is named. All sums are
-// correct.
+// NVLink joins all GPUs. The report names a PCIe link.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie mps
 // env: TERN_EXPLAIN=1

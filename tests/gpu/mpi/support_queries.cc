@@ -57,7 +57,7 @@ void of_a_session() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CHECK_EQ(MPIX_Query_cuda_support(), 1);  // also before MPI_Init
+  CHECK_EQ(MPIX_Query_cuda_support(), 1);
   CHECK_EQ(MPIX_Query_hip_support(), 0);
   CHECK_EQ(MPIX_Query_rocm_support(), 0);
   CHECK_EQ(MPIX_Query_ze_support(), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A synchronous copy or memset returns early, and an MPI call follows at once: a send transmits the
-// written data, and the write does not overwrite received data.
+// A synchronous copy or memset returns early, before an MPI call: a send transmits the written
+// data, and the write does not overwrite received data.
 // ranks: 2
 // env: SOFTCUDA_LATE=4000 SOFTCUDA_PAGEABLE=async
 #include "allocators.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default stream has work at each collective. If the work ends, the ranks still form a team. If
-// not, each rank names the stream once.
+// The default stream has work at each collective. If the work ends, the ranks still form a team;
+// otherwise each rank names the stream once.
 // ranks: 2
 // configurations: 4-peers
 // queues: many, the default stream's work heads the only queue until all collectives have ended
@@ -38,7 +38,7 @@ void team_comes(const Area& device) {
     work();
     OK(MPI_Allreduce(MPI_IN_PLACE, device.address(), kCount, MPI_INT, MPI_MAX, comm));
   }
-  if (control().there()) CHECK_EQ(launches() - before, 20);  // one kernel each
+  if (control().there()) CHECK_EQ(launches() - before, 20);
   const std::string said = heard.text();
   if (said.find(kBusy) != said.npos) FAIL("unexpected report of a busy stream: %s", said.c_str());
   OK(MPI_Comm_free(&comm));

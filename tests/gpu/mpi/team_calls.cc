@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small blocking collective of device memory is a single kernel per device. No call waits for a
-// device's work, and no data passes through the host, even if the communicator's first call
-// preceded the driver.
+// device's work, even if the communicator's first call preceded the driver.
 // ranks: 2
 // full-ranks: 4
 // configurations: 4-peers mps
@@ -13,7 +12,7 @@ using namespace tern::test;
 
 namespace {
 
-/// Exported memory is queried for the duration of a call.
+/// Tern queries exported memory once per call.
 const std::vector<Expected> kOneKernel = {
     {"cuPointerGetAttributes", kAny, true},   {"cuCtxGetCurrent", 1},
     {"cuThreadExchangeStreamCaptureMode", 2}, {"cuLaunchKernel", 1},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary blocking collectives on devices match host memory: all sizes, in place, all roots,
-// device data on some ranks or in some calls only, types and operations without kernels, more
-// communicators than scratch regions.
+// Ordinary blocking collectives on devices: all sizes, in place, all roots, device data on some
+// ranks or in some calls only, types and operations without kernels, more communicators than
+// scratch regions.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart mps jitter queue-peers
 // timeout: 120
@@ -214,7 +214,7 @@ void many_communicators() {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   comm = MPI_COMM_WORLD;
-  int one = 1, sum = 0;  // before the program loads a driver
+  int one = 1, sum = 0;
   OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
   start_cuda();
   if (opens_each()) return same_bits(), end();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each driver function of a device collective fails once on one rank, at the first and the second
-// call, in a communicator's first collective and in a later one. Each call ends on both ranks,
-// ranks without an error have correct data, and a later communicator works.
+// call, in a communicator's first collective and in a later one. Each call ends on both ranks, and
+// a later communicator works.
 // ranks: 2
 // configurations: 4-peers mps
 // full-configurations: queue-peers
@@ -14,10 +14,9 @@ using namespace tern::test;
 
 namespace {
 
-int outcomes[2];  // successes, failures
+int outcomes[2];
 int step = 0;
 
-/// Returns zero or this rank's error.
 int reduce(MPI_Comm comm, int count, const Area& area, const std::string& fault) {
   const int base = ++step * 10;
   std::vector<int> data(static_cast<size_t>(count));
@@ -46,7 +45,6 @@ void each(const char* what, int count, bool prepared, const Area& area, const ch
   MPI_Comm comm = fresh();
   if (prepared) OK(reduce(comm, count, area, ""));
   for (const int at : {0, 1}) {
-    // A new communicator includes the calls of a first collective.
     MPI_Comm other = fresh();
     if (prepared) OK(reduce(other, count, area, ""));
     const auto faults = called(at, [&] { OK(reduce(other, count, area, "")); });
@@ -58,7 +56,7 @@ void each(const char* what, int count, bool prepared, const Area& area, const ch
       ++outcomes[code == MPI_SUCCESS ? 0 : 1];
       int worst = 0;
       OK(MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-      // If a rank finished before the failure, its next call returns the error.
+      // If a rank finished before the failure, the next call of the rank returns the error.
       if (worst != MPI_SUCCESS && code == MPI_SUCCESS)
         CHECK(MPI_Barrier(comm) != MPI_SUCCESS);
       else if (code != MPI_SUCCESS)
@@ -88,8 +86,8 @@ int main(int argc, char** argv) {
   const char* const only = argc > 1 ? argv[1] : "";
   const Area area = plain(400000 * sizeof(int));
   each("a first reduction", 100, false, area, only);
-  // The counts select LL, LL128 and a program. TSan keeps gigabytes for freed communicators, so it
-  // runs only the first case.
+  // The counts select LL, LL128 and a program. TSan keeps gigabytes for freed communicators, so
+  // TSan builds run only the first case.
   std::vector<int> counts{100, 50000, 200000};
   if (kSlowness > 1) counts.pop_back();
   if (kSlowness > 2) counts.clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank's device is busy: the other ranks wait without limit, and report the awaited rank after
-// TERN_GPU_TIMEOUT. After an interrupt they return at once, even if a waiting kernel blocks the
-// hardware queue.
+// TERN_GPU_TIMEOUT. After an interrupt the ranks return at once, even if a waiting kernel blocks
+// the hardware queue.
 // ranks: 2
 // configurations: queue-peers
 // alone: yes
@@ -19,7 +19,7 @@ using namespace tern::test;
 
 namespace {
 
-constexpr int kLate = 3;  // seconds
+constexpr int kLate = 3;
 
 int sum(MPI_Comm comm, const Area& area) {
   return MPI_Allreduce(MPI_IN_PLACE, area.address(), 100, MPI_INT, MPI_SUM, comm);
@@ -71,7 +71,7 @@ void is_interrupted(CUstream stream, const Area& area) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_TIMEOUT", "0.1", 1);  // ten times as long is still less than the delay
+  setenv("TERN_GPU_TIMEOUT", "0.1", 1);  // ten times the timeout is still less than the delay
   int level = MPI_THREAD_SINGLE;
   OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator's first device collective completes while the device waits for another rank, in
-// another library's stream or in an enqueued operation. A valid call returns its result before any
-// next call. Different counts, or a kernel program absent from one device, are an immediate error
-// on both ranks.
+// A communicator's first device collective completes while the device waits for another rank. A
+// valid call returns its result before any next call. Different counts, or a kernel program absent
+// from one device, are an immediate error on both ranks.
 // ranks: 2
 // configurations: 4-peers mps
 // queues: many, another library's wait heads the only queue, before the collective's copies
@@ -30,7 +29,6 @@ void settle(MPI_Comm comm, const Area& area) {
   for (int i = 0; i < 3; ++i) OK(sum(comm, area, 100));
 }
 
-/// The stream waits for the rank's action after the collective.
 void beside_pending_stream(const Area& area) {
   now("a first collective beside a waiting stream", 20);
   MPI_Comm comm = duplicate();
@@ -45,7 +43,7 @@ void beside_pending_stream(const Area& area) {
   OK(MPI_Barrier(comm));
   CU(cuStreamWriteValue32_v2(opens, word.at, 1, 0));
   CU(cuStreamSynchronize(waits));
-  for (int i = 0; i < 300; ++i) OK(sum(comm, area, 100));  // now on the devices
+  for (int i = 0; i < 300; ++i) OK(sum(comm, area, 100));
   CU(cuStreamDestroy_v2(waits));
   CU(cuStreamDestroy_v2(opens));
   OK(MPI_Comm_free(&comm));
@@ -93,7 +91,6 @@ void unlike_counts(const Area& area) {
   }
 }
 
-/// Earlier calls have not uploaded the program of this size.
 void without_program(const Area& area) {
   if (!control().there()) return;
   now("a program missing on the device", 20);

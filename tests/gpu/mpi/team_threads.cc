@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads run device collectives concurrently on separate communicators, in a different order on
-// each rank. No thread waits for another thread's collective.
+// Threads run device collectives on separate communicators, in a different order on each rank. No
+// thread waits for another thread's collective.
 // ranks: 2 3
 // configurations: 1 4-peers mps queue-peers
 // timeout: 90
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   MPI_Comm comms[kThreads];
   for (MPI_Comm& one : comms) OK(MPI_Comm_dup(MPI_COMM_WORLD, &one));
   std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {  // a different order on each rank
+  for (int i = 0; i < kThreads; ++i) {
     const int which = (i + rank) % kThreads;
     threads.emplace_back([&comms, which] { work(comms[which], which); });
   }

@@ -13,7 +13,7 @@ namespace tern::test {
 
 class Trace {
  public:
-  /// Precedes the driver's initialisation.
+  /// The constructor must precede the driver's initialisation.
   Trace() {
     char folder[] = "/tmp/tern_trace_XXXXXX";
     if (mkdtemp(folder) == nullptr) FAIL("no folder for the trace in %s", "/tmp");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // During the first import of a peer's memory another library's wait heads the only hardware queue,
-// ahead of the link test's copy. Host messages continue, and one message ends the wait.
+// ahead of the link test's copy. Host messages continue, and a message ends the wait.
 // ranks: 2
 // configurations: queue-peers
 // timeout: 60
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     const std::vector<uint8_t> data(kCount, 7);
     area.put(data.data(), kCount);
     CU(cuCtxSynchronize());
-    const Area other = plain(kCount);  // the device is prepared now
+    const Area other = plain(kCount);
     OK(MPI_Sendrecv(area.address(), kCount, MPI_BYTE, 0, 0, other.address(), kCount, MPI_BYTE, 0, 0,
                     MPI_COMM_SELF, MPI_STATUS_IGNORE));
     MPI_Request request = MPI_REQUEST_NULL;

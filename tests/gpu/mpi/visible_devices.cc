@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank sees only its own device, or all in another order (CUDA_VISIBLE_DEVICES): Tern
-// identifies devices by UUID, never by number.
+// Each rank sees only its own device, or all in another order (CUDA_VISIBLE_DEVICES). Tern
+// identifies devices by UUID.
 // ranks: 2 4
 // configurations: 1 4-peers 2-apart jitter in-turn
 #include "allocators.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 void choose(const char* own_rank) {
   const char* const there = std::getenv("SOFTCUDA_DEVICES");
-  if (there == nullptr) return;  // on a real machine the launcher decides
+  if (there == nullptr) return;
   const int count = std::atoi(there), own = std::atoi(own_rank);
   std::string shown = std::to_string(own % count);
   if (own >= 2)

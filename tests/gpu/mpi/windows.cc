@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows on memory of every kind, with origins of every kind: blocks, holes, accumulates with and
-// without kernels, counters, swaps. Dynamic windows refuse device memory.
+// Windows and origins on memory of every kind: blocks, holes, accumulates with and without kernels,
+// counters, swaps. Dynamic windows refuse device memory.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart jitter
 #include "memory.hpp"
@@ -9,8 +9,8 @@ using namespace tern::test;
 
 namespace {
 
-constexpr int kInts = 50000;  // more than a stripe
-MPI_Datatype columns;         // 4 of every 6 integers
+constexpr int kInts = 50000;
+MPI_Datatype columns;
 
 struct Window {
   Area area;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's built-ins for kernels on the host. Include before the kernels' sources.
-// Threads: a grid runs on one system thread.
+// CUDA's built-ins for kernels on the host. This header precedes the kernels' sources. Threads: a
+// grid runs on one system thread.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <new>
 
-// Null without TSan.
+// The functions are null without TSan.
 extern "C" {
 [[gnu::weak]] void* __tsan_create_fiber(unsigned flags);
 [[gnu::weak]] void __tsan_destroy_fiber(void* fiber);
@@ -26,7 +26,8 @@ extern "C" {
 #define TERN_FIBER_ASAN 1
 #endif
 
-// Saves the callee-saved registers and the stack pointer in *save, and restores `to`.
+// tern_fiber_switch() saves the callee-saved registers and the stack pointer in *save, and restores
+// `to`.
 extern "C" void tern_fiber_switch(void** save, void* to);
 #if defined(__x86_64__)
 asm(R"(
@@ -172,7 +173,7 @@ void Fiber::begin(Fiber* fiber) {
   __sanitizer_finish_switch_fiber(fiber->fake_fiber_, &fiber->outer_stack_, &fiber->outer_bytes_);
 #endif
   fiber->entry_(fiber->argument_);
-  std::abort();  // entry returned
+  std::abort();
 }
 
 void Fiber::resume() noexcept {

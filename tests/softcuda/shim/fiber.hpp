@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers: stacks within a system thread, about 20 ns per switch.
-// Why: ucontext saves signal masks by system calls, ten times slower.
-// TSan sees each fiber as a thread, ordered only by tsan_release and tsan_acquire, and so finds
-// races between kernel threads. This file and grid.cc compile without TSan. ASan knows the stacks.
+// Fibers: stacks within a system thread, about 20 ns per switch. Why: ucontext saves signal masks
+// by system calls, ten times slower. TSan sees each fiber as a thread, ordered only by tsan_release
+// and tsan_acquire, and so finds races between kernel threads. This file and grid.cc compile
+// without TSan. ASan knows the stacks.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 namespace tern::softcuda {
 
 [[nodiscard]] bool tsan() noexcept;
-/// For TSan, orders release(p) before acquire(p).
+/// For TSan, tsan_release(p) happens before tsan_acquire(p).
 void tsan_release(void* place) noexcept;
 void tsan_acquire(void* place) noexcept;
 
-/// Hides the shim's own state from TSan.
+/// TsanLooksAway hides the shim's own state from TSan.
 class TsanLooksAway {
  public:
   TsanLooksAway() noexcept;
@@ -33,7 +33,6 @@ class Fiber {
 
   /// The entry ends with leave(), not return.
   void start(Entry entry, void* argument) noexcept;
-  /// Runs the fiber until leave().
   void resume() noexcept;
   void leave() noexcept;
 

@@ -20,9 +20,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kSuccess = 0, kInvalidValue = 1, kLaunchTimeout = 702;
 constexpr unsigned kMostThreads = 1024, kWarp = 32;
-constexpr size_t kMostTogether = 8192;  // of a cooperative grid
+constexpr size_t kMostTogether = 8192;  // threads of a cooperative grid
 
-/// Not atomic: a single system thread runs all threads.
+/// Barrier is not atomic, because a single system thread runs all threads.
 struct Barrier {
   unsigned count = 0, arrived = 0, generation = 0;
   void open() noexcept {
@@ -41,7 +41,7 @@ struct Block {
   Barrier barrier;
   std::vector<Warp> warps;
   std::vector<char> shared;
-  size_t alive = 0;  // threads
+  size_t alive = 0;
   BlockMemory memory;
 };
 
@@ -50,7 +50,6 @@ struct Thread {
   Here place;
   Block* block = nullptr;
   bool ended = false;
-  // The barrier of a waiting thread, and its generation on arrival.
   const Barrier* barrier = nullptr;
   unsigned generation = 0;
 
@@ -64,15 +63,15 @@ struct Grid {
   const void* parameter = nullptr;
   Thread* running = nullptr;  // null: plain loop
   BlockMemory* memory = nullptr;
-  Clock::time_point moved;  // last progress
-  bool stirs = false;       // progress in this round
-  size_t resident = 0;      // blocks
+  Clock::time_point moved;
+  bool stirs = false;
+  size_t resident = 0;
   unsigned pauses = 0;
-  char begun = 0, ended = 0;  // for TSan
+  char begun = 0, ended = 0;
 };
 thread_local Grid grid;
 
-struct Hangs {};  // unwinds a plain loop
+struct Hangs {};
 
 Clock::duration patience() {
   const char* const seconds = std::getenv("HOST_KERNELS_TIMEOUT");
@@ -153,7 +152,7 @@ void thread_main(void* argument) {
   self->fiber.leave();
 }
 
-/// Kept for later launches: TSan never frees a fiber and allows at most 8128.
+/// Threads keep for later launches: TSan never frees a fiber and allows at most 8128.
 class Threads {
  public:
   Threads() = default;
@@ -195,7 +194,7 @@ class Residents {
         size_(volume(launch.block)),
         seats_(std::min(blocks_, std::max<size_t>(1, kMostTogether / size_))) {}
 
-  /// Returns false if no thread makes progress.
+  /// run() returns false if no thread makes progress.
   bool run(Clock::duration patience) {
     const size_t first = launch_.cooperative != 0 ? blocks_ : std::max<size_t>(1, kAtOnce / size_);
     places_.take_all(launch_.cooperative != 0 ? blocks_ : 1);
@@ -203,14 +202,14 @@ class Residents {
       if (!begin_block(launch_.cooperative != 0 || i == 0)) break;
     tsan_release(&grid.begun);
     grid.moved = Clock::now();
-    unsigned idle = 0;  // rounds
+    unsigned idle = 0;
     while (grid.resident > 0 || next_ < blocks_) {
       if (grid.stirs) idle = 0;
       grid.stirs = false;
       for (size_t seat = 0; seat < seats_.size(); ++seat)
         if (seats_[seat].alive > 0) run_block(seat);
       if (!grid.stirs && !begin_block(false)) {
-        if (grid.resident == 0) grid.moved = Clock::now();  // waits for a place
+        if (grid.resident == 0) grid.moved = Clock::now();
         if (grid.resident == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
         give_way(++idle);
         if (Clock::now() - grid.moved > patience) return false;
@@ -221,8 +220,8 @@ class Residents {
   }
 
  private:
-  static constexpr size_t kAtOnce = 512;  // threads
-  // Threads may exchange data in idle rounds, so sleep late.
+  static constexpr size_t kAtOnce = 512;
+  // Threads may exchange data in idle rounds, so the grid sleeps late.
   static constexpr unsigned kIdleRounds = 1000;
 
   bool begin_block(bool has_place) {
@@ -237,7 +236,7 @@ class Residents {
 
   void prepare(size_t seat) {
     while (threads_.size() < (seat + 1) * size_) threads_.add_one();
-    tsan_acquire(&grid.ended);  // of the previous block
+    tsan_acquire(&grid.ended);
     Block& block = seats_[seat];
     block.barrier = Barrier{.count = static_cast<unsigned>(size_)};
     block.warps.assign((size_ + kWarp - 1) / kWarp, Warp{});

@@ -30,7 +30,7 @@ struct Registration {
 [[nodiscard]] Body body_of(const TernHostKernel& kernel) noexcept;
 
 void* translate(const void* address) noexcept;
-/// Returns false if the device is full.
+/// take_place() returns false if the device is full.
 [[nodiscard]] bool take_place() noexcept;
 void give_place() noexcept;
 template <class T>
@@ -41,16 +41,16 @@ T* translated(T* address) noexcept {
 int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void* parameter,
              char* why, size_t room);
 
-/// Lets other threads run. Does not return after the watchdog's timeout.
+/// pause() lets other threads run, and does not return after the watchdog's timeout.
 void pause();
 void block_barrier();
-/// An exited thread is waited for: undefined behaviour on a GPU.
+/// warp_barrier() waits for an exited thread, which is undefined behaviour on a GPU.
 void warp_barrier(unsigned mask);
 [[nodiscard]] int lane() noexcept;
 [[nodiscard]] unsigned present_lanes(unsigned mask) noexcept;
-/// 8 bytes per lane.
+/// 8 bytes per lane
 [[nodiscard]] uint64_t* warp_slots() noexcept;
-/// 16 aligned bytes per lane.
+/// 16 aligned bytes per lane
 [[nodiscard]] void* warp_pieces() noexcept;
 
 template <class T>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/softcuda/shim/device_host.hpp"
-// After CUDA's stand-in:
+// CUDA's stand-in must precede the kernels.
 #include "cuda/kernels/kernels.cu"
 #include "tests/softcuda/shim/test_kernels.cu"
 

@@ -6,7 +6,7 @@
 
 namespace tern::softcuda {
 
-/// test_store stores `value`, test_spin waits for `value`.
+/// test_store stores `value`; test_spin waits for `value`.
 struct WordArguments {
   uint32_t* word;
   uint32_t value;

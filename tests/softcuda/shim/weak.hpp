@@ -15,7 +15,7 @@
 
 namespace tern::softcuda {
 
-/// In program order, by whole lines (NVLink, own memory), or in any order (PCIe).
+/// Stores arrive in program order, by whole lines (NVLink, own memory), or in any order (PCIe).
 enum class Arrival { kInOrder, kLines, kAny };
 [[nodiscard]] Arrival arrival_at(const void* address) noexcept;
 
@@ -31,13 +31,13 @@ class BlockMemory {
   BlockMemory(const BlockMemory&) = delete;
   BlockMemory& operator=(const BlockMemory&) = delete;
 
-  /// 4 bytes, or a multiple of 8. `line`: arrives with earlier stores to the line (LL128).
+  /// `bytes` is 4, or a multiple of 8. With `line` the store arrives with earlier stores to the
+  /// line (LL128).
   void store(void* to, const void* value, size_t bytes, bool line = false);
   void load(void* into, const void* from, size_t bytes);
-  /// Drains the block's own stores to a word.
+  /// settle() drains the block's own stores to a word.
   void settle(const void* word);
   void drain();
-  /// Drains some stores at random.
   void drain_some();
   void forget();
 

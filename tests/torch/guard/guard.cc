@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces c10's CUDA in tests without a GPU: devices, streams and events of the loaded driver
-// (tests/softcuda), and tensors in device memory.
-// Why: bindings/torch uses devices only through c10, so this file allows tests with a PyTorch
-// without a GPU. Only a few of PyTorch's kernels are replaced: empty, copy_, div_.
+// (tests/softcuda), and tensors in device memory. Why: bindings/torch uses devices only through
+// c10, so the tests need no GPU. The file replaces three of PyTorch's kernels: empty, copy_, div_.
 // Lifetime: the process. Threads: any, as in c10's guards.
 #include <dlfcn.h>
 #include <torch/extension.h>
@@ -29,7 +28,7 @@ void* driver() {
   return found;
 }
 
-// A driver call that must succeed.
+// The driver call must succeed.
 template <class... Arguments>
 void call(const char* name, Arguments... arguments) {
   auto* const function = reinterpret_cast<int (*)(Arguments...)>(dlsym(driver(), name));
@@ -63,7 +62,7 @@ thread_local void* current = nullptr;
 void* make_stream() {
   use_context();
   void* made = nullptr;
-  call("cuStreamCreate", &made, 1u);  // does not wait for the legacy stream
+  call("cuStreamCreate", &made, 1u);  // non-blocking
   return made;
 }
 
@@ -136,7 +135,8 @@ at::Tensor empty(at::IntArrayRef sizes, at::ScalarType type) {
                        Device(DeviceType::CUDA, 0));
 }
 
-// Copies in the current stream. If one side is host memory, waits for the stream first.
+// The copy runs in the current stream. If one side is host memory, copy_now() waits for the stream
+// first.
 void copy_now(const at::Tensor& to, const at::Tensor& from) {
   use_context();
   if (to.nbytes() == 0) {  // the driver refuses 0 bytes
@@ -175,7 +175,7 @@ void sleep_on_stream(void* milliseconds) {
       std::chrono::milliseconds(reinterpret_cast<std::intptr_t>(milliseconds)));
 }
 
-// Like a slow kernel: the current stream writes the values after the host function returns.
+// As with a slow kernel, the current stream writes the values after the host function returns.
 void write_behind(void (*function)(void*), std::intptr_t word, const at::Tensor& device,
                   const at::Tensor& values) {
   static auto* const kept = new std::vector<at::Tensor>;  // sources of pending copies
@@ -187,12 +187,11 @@ void write_behind(void (*function)(void*), std::intptr_t word, const at::Tensor&
   }
 }
 
-// Writes after a delay.
 void write_late(const at::Tensor& device, const at::Tensor& values, std::int64_t milliseconds) {
   write_behind(&sleep_on_stream, milliseconds, device, values);
 }
 
-// Writes after the gate opens.
+// The write waits until the gate opens.
 std::atomic<std::intptr_t> gates_made{0}, gates_open{0};
 
 void await_gate(void* number) {
@@ -216,7 +215,7 @@ at::Tensor& copy_kernel(at::Tensor& self, const at::Tensor& from, bool) {
   return self;
 }
 
-// Takes 50 ms, so a caller without a wait reads wrong values.
+// div_kernel() takes 50 ms, so a caller without a wait reads wrong values.
 at::Tensor& div_kernel(at::Tensor& self, const at::Tensor& divisor) {
   write_late(self, to_host(self).div_(divisor), 50);
   return self;

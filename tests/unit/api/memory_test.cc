@@ -49,7 +49,7 @@ class Rank {
   std::unique_ptr<Runtime> rooms_;
 };
 
-// Rank 0's heap after MPI_Init and one look-up of the last rank.
+// kept() counts rank 0's heap after MPI_Init and one look-up of the last rank.
 long long kept(int ranks) {
   std::vector<std::string> hosts;
   for (int rank = 0; rank < ranks; ++rank) hosts.push_back(strf("host%d", rank / kEach));
@@ -64,7 +64,7 @@ long long kept(int ranks) {
 }
 
 TEST(Memory, ARankKeepsNoMoreInALargeJob) {
-  (void)kept(8);  // process-wide state
+  (void)kept(8);  // The first call allocates process-wide state.
   const long long few = kept(8), many = kept(1024);
   RecordProperty("bytes_at_8", static_cast<int>(few));
   RecordProperty("bytes_at_1024", static_cast<int>(many));

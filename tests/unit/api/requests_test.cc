@@ -23,7 +23,6 @@ class Requests : public testing::Test {
   static void TearDownTestSuite() { EXPECT_EQ(MPI_Finalize(), MPI_SUCCESS); }
 };
 
-/// Accepts sends without completion.
 class RefusesReceives final : public coll::FakePml {
  public:
   explicit RefusesReceives(coll::FakeWire& wire) : FakePml(wire) {}

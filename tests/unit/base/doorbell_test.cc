@@ -44,7 +44,7 @@ TEST(Doorbell, ARingBetweenArmingAndSleepingIsNotSleptThrough) {
   EXPECT_LT(now_us() - before, kLost / 2);
 }
 
-// Takes the shortest of twenty tries, because the machine may be busy.
+// The test takes the shortest of twenty tries, because the machine may be busy.
 TEST(Doorbell, ASleepBesideDescriptorsEndsByARingAndByADescriptor) {
   constexpr int64_t kMost = 10000;
   Doorbell bell;
@@ -186,7 +186,7 @@ TEST(Doorbell, ARingForWhoIsLeavingHarmsNobody) {
     const pid_t owner = ::fork();
     if (owner == 0) {
       (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      const int reading = ::dup(0), writing = ::dup(0);  // consecutive descriptors
+      const int reading = ::dup(0), writing = ::dup(0);
       ::close(reading);
       ::close(writing);
       const BellPipe pipe(*bell);

@@ -134,7 +134,7 @@ TEST_F(LearntFileTest, AFullFileKeepsNewLinesAndThoseOfManyMeasurements) {
   file.merge(old);
   file.merge(fresh);
   EXPECT_LE(contents().size(), LearntFile::kMostBytes);
-  std::map<std::string, int> kept;  // by collective and rounds
+  std::map<std::string, int> kept;
   std::istringstream stream(lines());
   for (std::string line; std::getline(stream, line);)
     ++kept[line.substr(0, line.find(' ')) + line.substr(line.find(", "))];

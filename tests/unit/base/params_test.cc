@@ -222,7 +222,6 @@ TEST(Params, AWordOfAnEnumIsTheValueOfItsPlace) {
                                 {"mpi_errors_return", InitialHandler::kReturn}});
 }
 
-/// Includes a value other than the default.
 std::vector<std::string> values_of(const ParamRow& row) {
   if (row.is_number()) {
     const char* unit = std::string(row.kind) == "Seconds" ? "ms" : "";

@@ -33,7 +33,6 @@ bool enter_user_namespace() {
   return ::write(file.get(), map.data(), map.size()) == static_cast<ssize_t>(map.size());
 }
 
-/// Runs `finds` in a new user namespace.
 int elsewhere(const std::function<bool()>& finds) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(!enter_user_namespace() ? kSkipped : finds() ? 0 : kWrong);
@@ -55,7 +54,7 @@ constexpr const char* kWhySkipped = "no user namespaces here";
     EXPECT_EQ(result_, 0);                                \
   } while (0)
 
-/// Plays mpirun: a keeper and an inherited socket.
+/// Launcher plays mpirun: a keeper and an inherited socket.
 class Launcher {
  public:
   Launcher() {

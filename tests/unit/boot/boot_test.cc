@@ -27,7 +27,6 @@ struct Address {
   char text[100];
 };
 
-// A single thread calls make() for each rank.
 class Maker {
  public:
   virtual ~Maker() = default;
@@ -43,7 +42,6 @@ class FakeMaker final : public Maker {
   FakeJob job_;
 };
 
-// Sets the environment of each rank in turn.
 class MpirunMaker final : public Maker {
  public:
   explicit MpirunMaker(int size)
@@ -65,7 +63,7 @@ class MpirunMaker final : public Maker {
   SharedJob job_;
 };
 
-// The first call makes all Boots: each rank waits for the others.
+// The first call makes all Boots, because each rank waits for the others.
 class ProvidedMaker final : public Maker {
  public:
   explicit ProvidedMaker(int size) : store_(size), boots_(static_cast<std::size_t>(size)) {
@@ -184,7 +182,7 @@ TEST_P(BootTest, AFenceGoesOnWhileItsCallerDoesOtherThings) {
   std::atomic<int> started{0};
   run(3, [&](Boot& boot) {
     for (int round = 1; round <= 50; ++round) {
-      if (boot.rank() == 2)  // enters while the others poll the fence
+      if (boot.rank() == 2)
         while (started < 2 * round) std::this_thread::yield();
       boot.start_fence();
       if (boot.rank() != 2) {
@@ -337,7 +335,6 @@ TEST(MakeBoot, AWrongWayIsRefused) {
   EXPECT_THROW((void)make_boot("mpirun"), Error);
 }
 
-/// Launchers whose ranks must not become singletons, and the cure in the error.
 struct Foreign {
   std::vector<std::pair<const char*, const char*>> environment;
   const char* cure;

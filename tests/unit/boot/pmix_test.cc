@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank under PMIx servers that answer as PRRTE's and Slurm's do. The test's functions replace
-// libpmix.
+// A rank under fake PMIx servers with the answers of PRRTE and Slurm.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,17 +19,18 @@
 namespace tern::boot {
 namespace {
 
-// The job and its server. PMIx's functions take no context argument, so `server` is global.
+// Server plays the job's PMIx server. PMIx's functions take no context argument, so `server` is
+// global.
 struct Server {
   std::vector<std::vector<int>> nodes;  // ranks by node, the first with rank 0
   bool fetches_when_asked = true;       // PRRTE refuses "immediate" for remote keys
   bool tells_nodes = true;
   std::map<std::pair<unsigned, std::string>, std::string> keys;
-  int late = 0;                         // number of PMIx_Get calls without an answer yet
-  int questions = 0;                    // PMIx_Get
-  std::vector<std::string> waited;      // "RANK KEY SECONDS" of calls that may block
-  std::string log;                      // keys put, ";" for a commit
-  pmix_value_cbfunc_t later = nullptr;  // pending PMIx_Get_nb
+  int late = 0;
+  int questions = 0;
+  std::vector<std::string> waited;  // "RANK KEY SECONDS" of calls that may block
+  std::string log;                  // keys put, ";" for a commit
+  pmix_value_cbfunc_t later = nullptr;
   void* later_for = nullptr;
 
   [[nodiscard]] int size() const {
@@ -292,7 +292,7 @@ TEST_F(Pmix, ServersThatDoNotTellNodesAreAskedForHosts) {
 
 TEST_F(Pmix, NodesThatMakeNoWholeAreNotBelieved) {
   const auto rank = boot({{0, 1}, {2, 3}});
-  server_.nodes[1] = {2, 1};  // 1 twice, 3 missing: 2 and 3 cost a request each
+  server_.nodes[1] = {2, 1};  // The list has 1 twice and lacks 3: 2 and 3 cost a request each.
   const int nodes[] = {0, 0, 1, 2};
   for (int r = 0; r < 4; ++r) EXPECT_EQ(rank->node(r), nodes[r]) << r;
 }

@@ -46,7 +46,6 @@ TEST(SharedJob, OtherDescriptorsAreNotJobs) {
   EXPECT_FALSE(SharedJob::attach(zeros.get()).valid());
   const Fd directory(::open("/usr", O_RDONLY));
   EXPECT_FALSE(SharedJob::attach(directory.get()).valid());
-  // A file without write permission, then a job opened read-only.
   const Fd program(::open("/proc/self/exe", O_RDONLY));
   EXPECT_FALSE(SharedJob::attach(program.get()).valid());
   const Memory memory(2);
@@ -69,7 +68,7 @@ TEST(SharedJob, ARankBelongsToOneProcessUntilThatHasEnded) {
   ::waitid(P_PID, static_cast<id_t>(child), &how, WEXITED | WNOWAIT);
   Memory other(1);
   EXPECT_TRUE(other.job.claim(0, child));
-  EXPECT_TRUE(other.job.claim(0, own));  // of an exited owner
+  EXPECT_TRUE(other.job.claim(0, own));
   ::waitpid(child, nullptr, 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store: a table for MPIX_Boot_provide, shared by ranks that are threads.
-// Threads: any. Lifetime: outlives all Boots made of it.
+// Store: a table for MPIX_Boot_provide, shared by ranks as threads. Threads: any. Lifetime:
+// outlives all Boots of the Store.
 #pragma once
 
 #include <algorithm>

@@ -89,7 +89,6 @@ struct Rank {
     right.commit(header(bytes));
     ++sent;
   }
-  /// Overwrites each source once the transport allows.
   void send_uncopied(ZeroCopy& zero_copy, size_t prefix, const std::vector<size_t>& lengths) {
     struct Part {
       std::vector<std::byte> bytes;
@@ -245,7 +244,6 @@ TEST_P(Behaviour, OneSidedCopiesReachThePeersMemory) {
     if (copy == nullptr || !copy->works()) GTEST_SKIP() << "no one-sided copies";
     std::vector<int> theirs(1000), mine(1000);
     std::iota(theirs.begin(), theirs.end(), 5);
-    // The ranks share an address space.
     const iovec local[] = {{mine.data(), 400}, {mine.data() + 100, 3600}};
     const iovec remote[] = {{theirs.data(), 4000}};
     EXPECT_EQ(copy->get(local, 2, remote, 1), 0);

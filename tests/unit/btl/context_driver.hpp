@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fake driver with one device and the context functions. Tests add the rest.
+// A fake driver with one device and the context functions. Tests add other functions.
 #pragma once
 
 #include "cuda/driver.hpp"

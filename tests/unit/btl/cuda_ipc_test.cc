@@ -19,7 +19,7 @@ struct Fake {
   int imports = 0, handles = 0, mapped = 0, reserved = 0, legacy = 0;
   CUdeviceptr next = 0x1000'0000'0000;
   int openings = 0;
-  bool busy = false;  // the application has pending work
+  bool busy = false;
   bool refuses = false;
 } fake;
 
@@ -73,7 +73,6 @@ class CudaIpcTest : public ::testing::Test {
     EXPECT_EQ(fake.reserved, 0);
     EXPECT_EQ(fake.legacy, 0);
   }
-  /// A mapping in the ledger of this process, which plays the peer.
   uint32_t piece(int place, uint64_t id, uint32_t forms = Row::kDescriptor) {
     Row row{};
     row.buffer_id = id;
@@ -311,10 +310,10 @@ TEST_F(CudaIpcTest, WrongHandlesAreRefused) {
   refuse((wrong = right, wrong.pid = 0, wrong));
   refuse(handle(0, 0, 3, 100));
   refuse(handle(~0u, 0, 3, 100));
-  refuse(handle(piece(9, 300, 0), 9, 1, 300));              // no form
-  refuse(handle(piece(9, 301, Row::kPool), 9, 1, 301));     // a pool
-  refuse(handle(piece(9, 302, Row::kPointer), 9, 1, 302));  // no pool
-  refuse(handle(piece(9, 303, 0xffff'fff0), 9, 1, 303));    // a later version
+  refuse(handle(piece(9, 300, 0), 9, 1, 300));
+  refuse(handle(piece(9, 301, Row::kPool), 9, 1, 301));
+  refuse(handle(piece(9, 302, Row::kPointer), 9, 1, 302));
+  refuse(handle(piece(9, 303, 0xffff'fff0), 9, 1, 303));  // a later version
   EXPECT_EQ(fake.mapped, 0);
   EXPECT_NE(ipc_->map(right, device_), nullptr) << ipc_->why_not();
 }

@@ -13,7 +13,6 @@
 namespace tern::btl::sm {
 namespace {
 
-/// Rank 0 and its memory, with a valid segment of the peer's process.
 class Damaged : public testing::Test {
  protected:
   Damaged() {
@@ -33,7 +32,6 @@ class Damaged : public testing::Test {
     Sm sm(process_, sink_, book);
     return sm.connect(process_.peer(1), 0);
   }
-  // As the peer: writes this header into ring 0.
   void write(const Header& header, uint32_t block = 0) {
     const Segment& segment = sm_->segment();
     segment.control(0).owner = 2;

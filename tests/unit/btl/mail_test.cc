@@ -121,7 +121,7 @@ TEST_F(MailTest, WrongLettersAreDroppedWithTheirDescriptors) {
   EXPECT_FALSE(outbox_.next(&ask, &from));
   Parcel parcel;
   parcel.ledger = ledger_.number();
-  parcel.count = 2;  // only one follows
+  parcel.count = 2;
   EXPECT_EQ(stranger.send(reader, &parcel, sizeof parcel, &gift, 1), 0);
   parcel.count = 1;
   EXPECT_EQ(stranger.send(reader, &parcel, sizeof parcel - 8, &gift, 1), 0);

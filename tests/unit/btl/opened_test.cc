@@ -19,7 +19,7 @@ struct Counts {
   std::atomic<int> open{0}, opened{0};
   std::atomic<CUdeviceptr> next{kHere};
   bool counts_aliases = true;
-  std::atomic<bool> holds{false}, in_close{false};  // the driver blocks in close
+  std::atomic<bool> holds{false}, in_close{false};
 } counts;
 
 cuda::Driver counting_driver() {

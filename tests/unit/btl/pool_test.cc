@@ -18,7 +18,6 @@ struct Pools {
   explicit Pools(size_t count) : readers(count) {
     for (Pool::InFlight& reader : readers) pool.add(reader);
   }
-  /// Sends until the reader's share is used up.
   uint32_t flood(Pool::InFlight& reader, std::vector<uint32_t>* blocks = nullptr) {
     for (uint32_t block; (block = pool.take(reader)) != Pool::kNone;) {
       pool.sent(block, reader);

@@ -78,7 +78,6 @@ TEST(Ring, FramesOfManyLinesOverManyLaps) {
   }
 }
 
-// Payload of an earlier lap looks like a mark.
 TEST(Ring, StalePayloadIsNoFrame) {
   Pair pair;
   for (uint32_t lap = 0; lap < 600; ++lap) {

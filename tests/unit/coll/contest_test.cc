@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contest: drops slow rows, keeps good rows in noise, stays within its budget, and restarts when
-// the machine changes. All ranks take the same rows.
+// Contest drops slow rows, keeps good rows in noise, stays within its budget, and restarts when the
+// machine changes. All ranks take the same rows.
 #include "coll/select/contest.hpp"
 
 #include <gtest/gtest.h>
@@ -14,10 +14,9 @@ namespace tern::coll {
 namespace {
 
 using Rows = std::vector<const Algorithm*>;
-/// Returns the microseconds of a call.
 using Cost = std::function<double(const Algorithm& row, uint64_t call)>;
 
-constexpr double kAgreement = 1, kLook = 0.05;  // microseconds
+constexpr double kAgreement = 1, kLook = 0.05;
 
 const Algorithm& row(size_t i) { return algorithms(Collective::kAllreduce)[i]; }
 Rows rows_of(size_t count) {
@@ -30,7 +29,6 @@ struct Ranks {
   Ranks(const Rows& rows, bool learns, bool known, size_t many = 1)
       : contests(many, Contest(rows, 1, kAgreement, learns, known)) {}
 
-  /// Returns the microseconds of the call with clock reads and agreement.
   double call(const Cost& cost, const std::function<double()>& noise) {
     ++calls;
     Contest& first = contests.front();
@@ -84,7 +82,6 @@ TEST(Contest, KeepsTheRightRowInNoise) {
     std::lognormal_distribution<double> spread(0, 0.2);
     std::bernoulli_distribution disturbed(0.01);
     const auto noise = [&] { return spread(random) * (disturbed(random) ? 50 : 1); };
-    // A mode of the machine lasts 1777 calls.
     const Cost modes = [](const Algorithm& taken, uint64_t call) {
       return steady({1, 1.05, 1.1, 1.5})(taken, call) * ((call / 1777) % 2 == 0 ? 1 : 2.2);
     };
@@ -189,7 +186,6 @@ TEST(Contest, ARowThatWasHopelessIsTriedAgainOnAnotherMachine) {
 }
 
 TEST(Contest, TheProgramsLoopDoesNotDecide) {
-  // Four of every eight calls are slow, for every row.
   for (uint64_t phase = 0; phase < 8; ++phase) {
     Ranks run(rows_of(3), true, false);
     const Cost looped = [phase](const Algorithm& taken, uint64_t call) {
@@ -212,7 +208,7 @@ TEST(Contest, AllRanksTakeTheSameRows) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> own(0.5, 3);
   Ranks run(rows_of(4), false, false, 5);
-  for (int i = 0; i < 20000; ++i)  // call() compares the rows
+  for (int i = 0; i < 20000; ++i)  // call() compares the rows of all ranks
     run.call(steady({1, 0.9, 0.8, 2}), [&] { return own(random); });
 }
 

@@ -8,7 +8,6 @@
 
 namespace tern::coll {
 
-/// A communicator as by MPI_Comm_dup.
 inline core::Ref<core::Communicator> derived(core::Process& process, int number) {
   core::Communicator& world = *process.world;
   const core::ContextId id = core::derive_context(world.id(), core::Derivation::kDuplicate,

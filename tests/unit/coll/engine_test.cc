@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host engine: every algorithm gives correct data in every delivery order. After a lost message
+// The host engine: correct data of every algorithm in every delivery order. After a lost message
 // every rank returns, and no rank reports success with wrong data.
 #include "coll/engine/engine_host.hpp"
 
@@ -45,7 +45,7 @@ void user_function(void* in, void* inout, int* count, MPI_Datatype*) {
 struct Case {
   const Algorithm* algorithm;
   int ranks, root;
-  int64_t count;  // per block or vector
+  int64_t count;
   bool in_place;
   bool irregular;
 };
@@ -73,7 +73,6 @@ class Job {
   [[nodiscard]] int64_t messages() const { return world_.wire.messages; }
 
  private:
-  // Returns the number of failed ranks.
   int failures() {
     std::vector<core::Request*> requests;
     for (int r = 0; r < case_.ranks; ++r) {
@@ -117,7 +116,6 @@ class Job {
   [[nodiscard]] int64_t block(int from, int to) const {
     if (!case_.irregular) return case_.count;
     if (what() != Collective::kAlltoall) from = 0;
-    // In place, blocks sent and received have the same size.
     const bool symmetric = case_.in_place && what() == Collective::kAlltoall;
     return (from * (symmetric ? 3 : 5) + to * 3 + case_.count) % 7;
   }
@@ -137,7 +135,6 @@ class Job {
                       what() == Collective::kAlltoall;
     return many ? case_.ranks : 1;
   }
-  // Irregular operations leave a gap of two elements between blocks.
   static int64_t lay_out(int blocks, bool gaps, const std::function<int64_t(int)>& size,
                          std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {
     int64_t at = 0;
@@ -299,7 +296,6 @@ class EngineRuns : public testing::TestWithParam<Algorithm> {
   static FakeWorld world_of(int ranks) {
     return FakeWorld(ranks, 1, (GetParam().limits & kLevels) != 0 ? "4,2" : "");
   }
-  /// Without TEST_LONG: the first, the second and the last root.
   static std::vector<int> roots(int ranks) {
     std::vector<int> found{0};
     for (int root = 1; root < ranks && rooted(GetParam().collective); ++root)

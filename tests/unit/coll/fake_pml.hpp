@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pml in memory: N ranks in one thread. Messages arrive in random order within MPI's rules.
-// Why: tests of every timing, without transports.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +23,14 @@ namespace tern::coll {
 
 struct FakeRequest final : core::Request {
   pml::Buffer buffer;
-  std::vector<std::byte> early;  // data of a send completed at once
+  std::vector<std::byte> early;
   int lost = MPI_SUCCESS;
 };
 
 class FakeWire {
  public:
   explicit FakeWire(unsigned seed) : random_(seed) {}
-  using Key = std::tuple<int, int, uint32_t, int>;  // from, to, communicator, tag
+  using Key = std::tuple<int, int, uint32_t, int>;
 
   void post(bool send, const Key& key, FakeRequest* request) {
     Queue& queue = queues_[key];
@@ -39,7 +38,6 @@ class FakeWire {
     const size_t mine = (send ? queue.sends : queue.recvs).size();
     if (mine <= (send ? queue.recvs : queue.sends).size()) matched_.push_back(key);
   }
-  /// Returns false if no message has a matching receive.
   bool deliver() {
     if (matched_.empty()) return false;
     std::swap(matched_[random_() % matched_.size()], matched_.back());
@@ -52,7 +50,7 @@ class FakeWire {
   }
   [[nodiscard]] bool chance() { return random_() % 2 == 0; }
   int64_t messages = 0;
-  int64_t lost = -1;  // number of a lost message
+  int64_t lost = -1;
 
  private:
   struct Queue {
@@ -141,7 +139,7 @@ class FakePml : public pml::Pml {
   FakeRequest* make(const pml::Buffer& buffer, core::Request** request) {
     auto* made = new FakeRequest;
     made->buffer = buffer;
-    made->retain();  // the wire's reference
+    made->retain();
     *request = made;
     return made;
   }
@@ -172,12 +170,12 @@ struct FakeRank {
 
 class FakeWorld {
  public:
-  /// `levels`: as TERN_COLL_LEVELS.
+  /// `levels` is as in TERN_COLL_LEVELS.
   explicit FakeWorld(int size, unsigned seed = 1, const std::string& levels = {}) : wire(seed) {
     for (int r = 0; r < size; ++r)
       ranks.push_back(std::make_unique<FakeRank>(wire, r, size, levels));
   }
-  /// Resets all but types and operations, which are slow to make.
+  /// renew() keeps types and operations, which are slow to make.
   void renew(unsigned seed) {
     wire = FakeWire(seed);
     for (auto& rank : ranks) {
@@ -188,7 +186,7 @@ class FakeWorld {
       rank->coll = make(process.channel(0));
     }
   }
-  /// Returns false on a deadlock.
+  /// finish() returns false on a deadlock.
   bool finish(const std::vector<core::Request*>& requests) {
     for (;;) {
       bool all = true;

@@ -55,7 +55,6 @@ void expect_sum(Process& process, core::Communicator& comm, int count) {
   for (const int one : to) ASSERT_EQ(one, wanted);
 }
 
-// If any rank gets no slab, all ranks use messages.
 TEST(Flat, WithoutSlabsSchedulesServe) {
   test::World(3).run([](Process& process) {
     Slabs& slabs = *process.channel(0).slabs;
@@ -188,7 +187,7 @@ TEST(Flat, SlabsOfCopiesBetweenBuffersComeBackLate) {
 TEST(Flat, ARootRunsAheadOfSlowReaders) {
   test::World(3).run([](Process& process) {
     for (const size_t count : {size_t{4}, size_t{100}, size_t{5000}})
-      for (int round = 0; round < 200; ++round) {  // more than slots of any lane
+      for (int round = 0; round < 200; ++round) {
         std::vector<int> data(count, process.world_rank == 0 ? round : -1);
         if (process.world_rank == 2 && round % 8 == 0)
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -213,7 +212,7 @@ TEST_P(FlatReductions, TakeOperandsInTheOrderOfRanks) {
   test::World(GetParam()).run([](Process& process) {
     const auto joined = core::Ref<core::Op>::adopt(new core::Op(
         +[](void* in, void* inout, int* count, MPI_Datatype*) {
-          // Appends decimal digits: not commutative.
+          // The operation appends decimal digits and does not commute.
           const auto* left = static_cast<const int*>(in);
           auto* right = static_cast<int*>(inout);
           for (int i = 0; i < *count; ++i) {

@@ -112,8 +112,8 @@ TEST_P(Flight, ManyLargeOnesWaitForARankThatIsLate) {
   });
 }
 
-// Without a ring from the late rank, the peer's sleeps grow to 64 ms. The best round counts,
-// because the cores may be busy.
+// If the late rank does not ring, the peer's sleeps grow to 64 ms. The best round counts, because
+// the cores may be busy.
 TEST(FlightSleep, ALateRankRingsAtOnce) {
   using std::chrono::milliseconds;
   std::barrier all(2);
@@ -254,7 +254,6 @@ TEST_P(Flight, ASlabServesTheSameCommunicatorAgain) {
   });
 }
 
-// If any rank gets no slab, all ranks use messages.
 class FlightWithoutSlabs : public testing::TestWithParam<Slabs::Size> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, FlightWithoutSlabs,
                          testing::Values(Slabs::Size::kSmall, Slabs::Size::kLarge));
@@ -273,7 +272,7 @@ TEST_P(FlightWithoutSlabs, SchedulesServe) {
         add(trials, process, flat(Collective::kAllreduce), 1 + i * 40, 0, *process.world);
         trials.back()->start();
         if (i % 4 != 0) continue;
-        add(trials, process, flat(Collective::kBcast), 20000, 0, *process.world);  // never flat
+        add(trials, process, flat(Collective::kBcast), 20000, 0, *process.world);
         trials.back()->start();
       }
       finish_and_free(trials, round == 1);

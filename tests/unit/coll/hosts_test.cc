@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows with levels of hosts: proofs, and exact traffic between hosts from the schedules. Extra
-// traffic fails a test.
+// Rows with levels of hosts: proofs, and exact traffic between hosts from the schedules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace {
 
 using enum Collective;
 
-/// Blocks or round robin. Communicators make no levels for hosts of one rank, but the test does.
+/// Communicators make no levels for hosts of one rank, but the test does.
 Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
   Levels levels;
   levels.groups.emplace_back();
@@ -25,19 +24,17 @@ Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
   return levels;
 }
 
-/// Traffic between hosts for a vector of kBytes.
 constexpr int64_t kBytes = 1152;
 struct Traffic {
   int64_t messages = 0, bytes = 0;
-  int64_t busiest = 0;  // bytes that a rank sends or receives, at most
-  int32_t rounds = 0;   // longest chain of dependent messages
+  int64_t busiest = 0;
+  int32_t rounds = 0;
   bool operator==(const Traffic&) const = default;
   friend void PrintTo(const Traffic& t, std::ostream* out) {
     *out << "{" << t.messages << ", " << t.bytes << ", " << t.busiest << ", " << t.rounds << "}";
   }
 };
 
-/// Follows the messages of single-lane schedules.
 class Count {
  public:
   Count(const Algorithm& row, const Levels& levels, int32_t root) : host_(levels.groups[0]) {
@@ -98,7 +95,7 @@ class Count {
 
   std::vector<int32_t> host_;
   std::vector<Schedule> schedules_;
-  std::vector<std::vector<int32_t>> depth_;  // longest chains, by step
+  std::vector<std::vector<int32_t>> depth_;
   std::vector<int64_t> sent_, received_;
   std::map<std::pair<int32_t, int32_t>, std::deque<int32_t>> lines_;
   Traffic traffic_;
@@ -136,7 +133,7 @@ TEST(Sliced, IsNotForHostsOfSeveralSizesOrNone) {
 
 struct Row {
   int32_t hosts, each;
-  Traffic sliced, two_level;  // {messages, bytes, busiest, rounds}
+  Traffic sliced, two_level;
 };
 
 void expect_counts(Collective what, std::initializer_list<Row> rows) {
@@ -182,7 +179,7 @@ struct TwoLevelRow {
   Traffic expected;
 };
 
-// A barrier sends only signals. The others have a block of kBytes per rank or pair.
+// A barrier sends only signals. The other collectives have a block of kBytes per rank or pair.
 TEST(TwoLevel, CountsOfTheOtherCollectives) {
   const TwoLevelRow rows[] = {{kBarrier, 2, 2, {2, 0, 0, 1}},
                               {kBarrier, 4, 2, {8, 0, 0, 2}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every row of streams, run by a kernel on the software driver, against a serial reference and bit
-// by bit against the stream engine. Ranks are threads with a device each.
+// by bit against the stream engine. Each rank has a device.
 #include <algorithm>
 #include <barrier>
 #include <cstdlib>
@@ -66,8 +66,7 @@ TEST_P(KernelRuns, EveryRowAgreesWithASerialReference) {
 
 void use(Process& process, GpuEngine engine) { process.params.gpu_engine = engine; }
 
-/// Compares the bits of both engines. Rows such as ring reduce slices in different orders, so the
-/// vector must fit a single pass.
+/// Rows such as ring reduce slices in different orders, so the vector must fit a single pass.
 void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype handle, MPI_Op op,
              int64_t count) {
   process.channel(0).coll->force(*find_algorithm(kAllreduce, row));
@@ -90,7 +89,6 @@ void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype han
     made.collective = kAllreduce;
     made.communicator = process.world;
     made.op = process.handles.find<core::Op>(op);
-    // Misaligned if the type permits.
     const size_t skew = type.size() == 2 ? 2 : 0;
     made.input = {static_cast<std::byte*>(in.address()) + skew, count, &type};
     made.output = {static_cast<std::byte*>(out.address()) + skew, count, &type};
@@ -281,7 +279,7 @@ TEST_F(OneKernelRun, AWireIsTakenWhereAParameterAsksForIt) {
   });
 }
 
-// A hint or a table extends the kernels' sizes, a parameter does not.
+// A hint or a table extends the kernels' sizes; a parameter does not.
 TEST_F(OneKernelRun, ALineBringsKernelsForSizesBeyondTheirs) {
   with_ways([](Process& process, Ways& ways) {
     constexpr size_t kBeyond = (1 << 20) + 4;
@@ -315,7 +313,6 @@ unsigned long long calls_into_streams() {
   return sum;
 }
 
-// The calls: a launch, a completion word, an event that orders other streams.
 TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   constexpr unsigned long long kRanks = 4;
@@ -330,7 +327,7 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
       const Algorithm& row = *find_algorithm(kAllreduce, "one_shot");
       process.channel(0).coll->force(row);
       StreamCall call(process, gpu, row, 2048, 0, false);
-      for (int round = 0; round < 2; ++round) {  // round 0 uploads the program
+      for (int round = 0; round < 2; ++round) {
         meet.arrive_and_wait();
         if (process.world_rank == 0) {
           launches = calls_of("cuLaunchKernel");
@@ -343,7 +340,7 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
         if (process.world_rank == 0 && round == 1) {
           EXPECT_EQ(calls_of("cuLaunchKernel") - launches, kRanks);
           EXPECT_LE(calls_into_streams() - puts, 3 * kRanks);
-          // Queries: capture status, context, memory type of both buffers.
+          // Tern queries the capture status, the context, and the memory type of both buffers.
           EXPECT_LE(all_calls() - all - 3 * kRanks, 9 * kRanks);  // less the test's own copies
           std::printf(
               "%s: %llu calls of the driver for an allreduce of %llu ranks, %llu into "
@@ -409,7 +406,7 @@ TEST_F(OneKernelRun, AKernelThatWaitsInVainSaysForWhom) {
     bool taken = false;
     std::string why;
     const auto next = [&] { return enqueue(*process.channel(0).coll, barrier, gpu, &taken, &why); };
-    if (process.world_rank == 1) {  // the kernel ends at once
+    if (process.world_rank == 1) {
       never.start();
       gpu.wait();
     }

@@ -37,7 +37,7 @@ TEST(LearntLines, RandomFiles) {
   }
 }
 
-/// A comment of a table by tern_coll tune: "# bcast 8k: flat 4.6 us, ring 4.0 us".
+/// Timed is a comment of a table by tern_coll tune: "# bcast 8k: flat 4.6 us, ring 4.0 us".
 struct Timed {
   Collective collective;
   size_t bytes;
@@ -67,7 +67,7 @@ std::vector<Timed> read_times(const std::string& file) {
   return all;
 }
 
-/// The best candidate's time, divided by the best time of all rows with the same bits.
+/// loss() is the best candidate's time, divided by the best time of all rows with the same bits.
 double loss(const Selector& selector, const Timed& timed, int ranks, bool any_order) {
   Question question{timed.collective, ranks, timed.bytes};
   question.shared = question.single_copy = true;
@@ -85,7 +85,6 @@ double loss(const Selector& selector, const Timed& timed, int ranks, bool any_or
   return of_candidates / best;
 }
 
-/// Times of `tern_coll tune` on a machine with two cores.
 TEST(Candidates, HaveTheWinnerForNineKeysOfTen) {
   constexpr double kResolution = 1.08;
   Selector selector;

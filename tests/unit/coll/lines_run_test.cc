@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-hop rows and two-hop allreduce over LL128 on the software driver, against a serial reference.
-// Ranks are threads with a device each.
 #include <algorithm>
 #include <barrier>
 #include <cstdlib>

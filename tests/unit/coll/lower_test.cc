@@ -102,7 +102,6 @@ class LoweredMutations : public testing::Test {
       return std::string(name_of(row->collective)) + " " + row->name;
     }
   };
-  /// The schedules of all rows, for the first supported number of ranks from `about`.
   static std::vector<Whole> all(int32_t about, const Edges& edges) {
     static const std::vector<Algorithm> kRows = rows(true);
     std::vector<Whole> made;
@@ -269,7 +268,6 @@ TEST_F(LoweredMutations, AWrongSlotOrWordIsCaught) {
     }
 }
 
-// Each rank receives before it sends: a deadlock.
 TEST(Lowered, AnOrderThatWaitsForItselfIsCaught) {
   const Algorithm& row = *find_algorithm(Collective::kAllgather, "ring");
   std::vector<Schedule> schedules;
@@ -328,7 +326,8 @@ Count count_of(Collective collective, const char* name, int32_t ranks, int32_t r
 }
 
 TEST(Lowered, ReducesReadAndWriteSlots) {
-  // Ring of 4, per rank: 3 messages reduce, 2 into the next slot. 3 bring results, 2 are forwarded.
+  // In a ring of 4, each rank reduces 3 messages, 2 into the next slot. 3 messages bring results,
+  // and the rank forwards 2.
   EXPECT_EQ(count_of(Collective::kAllreduce, "ring", 4, 1, everywhere), (Count{.puts = 1 + 1 + 2,
                                                                                .far_reduces = 2,
                                                                                .reduces = 1,

@@ -55,7 +55,7 @@ std::vector<int> numbers_of_ranks() {
 class Many : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Many, testing::ValuesIn(numbers_of_ranks()));
 
-// Cache lines of the small slab up to 112 bytes, then the large slab.
+// The small slab's cache lines hold up to 112 bytes; larger data takes the large slab.
 TEST_P(Many, EveryRowAgreesWithASerialReference) {
   test::World(GetParam()).run([](Process& process) {
     const std::vector<Algorithm> all = rows_of_many();
@@ -90,7 +90,6 @@ TEST(ManyRanks, SharedMemoryIsChosen) {
   });
 }
 
-// The second node begins at rank 50.
 TEST(ManyRanks, DomainsFollowNodes) {
   test::World(70).run([](Process& process) {
     process.node.numa = process.world_rank < 50 ? 2 : 0;

@@ -9,7 +9,6 @@
 
 namespace tern::coll {
 
-/// Calls look(schedules, rank, step) for each step, dropped.
 template <class Look>
 void each_dropped_step(const std::vector<Schedule>& whole, const Look& look) {
   for (size_t rank = 0; rank < whole.size(); ++rank)

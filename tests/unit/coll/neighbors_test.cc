@@ -57,7 +57,7 @@ TEST(Neighborhoods, InAGraphEqualEdgesKeepTheirOrder) {
   const Neighbors mine{{1, 0, 1}, {}, false}, theirs{{}, {0, 2, 0}, false};
   EXPECT_EQ(place_there(mine, 0, 0, theirs), 0);
   EXPECT_EQ(place_there(mine, 0, 2, theirs), 2);
-  EXPECT_EQ(place_there(mine, 0, 1, theirs), 0);  // a self-loop: `theirs` as its own
+  EXPECT_EQ(place_there(mine, 0, 1, theirs), 0);
   EXPECT_EQ(place_there({{1, 1, 1}, {}, false}, 0, 2, theirs), -1);
 }
 
@@ -114,7 +114,7 @@ TEST(Neighborhoods, SwappedSlicesAreCaught) {
   EXPECT_GT(tried, 500);
 }
 
-// Both neighbours are the other rank. Lists cannot tell the edges apart.
+// With two ranks both neighbours are the other rank, so lists cannot tell the edges apart.
 TEST(Neighborhoods, AGridTakenForAGraphIsCaught) {
   const Algorithm& row = *find_algorithm(Collective::kNeighborAlltoall, "linear");
   const Neighborhoods grid = grid_of(2, 1, true);
@@ -133,7 +133,7 @@ TEST(Neighborhoods, AnOrderThatIsNotCommonIsADeadlock) {
   std::vector<Schedule> schedules = all(row, shape);
   for (Schedule& schedule : schedules)
     for (size_t i = 0; i < schedule.steps.size(); ++i)
-      schedule.steps[i].after = static_cast<int32_t>(i);  // a window of one step
+      schedule.steps[i].after = static_cast<int32_t>(i);
   EXPECT_FALSE(caught(schedules));
   std::stable_partition(schedules[0].steps.begin(), schedules[0].steps.end(),
                         [](const Step& step) { return step.verb == Verb::kSend; });

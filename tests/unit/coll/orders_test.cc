@@ -15,7 +15,7 @@ namespace {
 using core::Process;
 using Words = std::vector<uint64_t>;
 
-/// The operation is neither commutative nor associative.
+/// mix() is neither commutative nor associative.
 uint64_t mix(uint64_t left, uint64_t right) {
   uint64_t word = left * 0x9e3779b97f4a7c15 ^ (right << 17 | right >> 47) * 0xc2b2ae3d27d4eb4f;
   word ^= word >> 29;
@@ -30,7 +30,6 @@ void mix_all(void* in, void* inout, MPI_Count* count, MPI_Datatype* /*type*/) {
 
 uint64_t input_of(int rank, size_t element) { return 1000 * element + static_cast<uint64_t>(rank); }
 
-/// Reduces ranks [0, end), last to first.
 uint64_t result_of(int end, size_t element) {
   uint64_t word = input_of(end - 1, element);
   for (int rank = end - 2; rank >= 0; --rank) word = mix(input_of(rank, element), word);
@@ -47,8 +46,8 @@ bool is_alike(const Algorithm& row, int ranks) {
 struct Call {
   Operation operation{};
   Words from, to;
-  size_t first = 0;  // of `to` in the whole vector
-  int end = 0;       // reduced ranks
+  size_t first = 0;
+  int end = 0;
 };
 
 Call call_of(const Algorithm& row, Process& process, core::Op& op, size_t count) {

@@ -47,13 +47,12 @@ TEST(LevelWords, SayWhatIsWrong) {
 
 TEST(LevelWords, OfADescriptionAreTheLevelsOfItsMachine) {
   const Levels levels = Levels::from_sizes(16, sizes("pack:2 l3:2 core:4"));
-  ASSERT_EQ(levels.groups.size(), 2u);  // a single host gives no level
+  ASSERT_EQ(levels.groups.size(), 2u);
   EXPECT_EQ(levels.groups[0][9], 8);
   EXPECT_EQ(levels.groups[1][13], 12);
   EXPECT_EQ(Levels::from_sizes(32, sizes("pack:2 l3:2 core:4")).groups.size(), 3u);
 }
 
-/// Each group is named by its lowest rank.
 void expect_levels(const char* machine, const char* words,
                    const std::vector<std::vector<int32_t>>& groups) {
   ::setenv("HWLOC_SYNTHETIC", machine, 1);
@@ -92,7 +91,7 @@ TEST(Places, ArePartsThatRanksAreBoundTo) {
 
 TEST(Places, AreNoneWhereNothingIsTold) {
   expect_levels("pack:1 core:4 pu:1", "package", {});
-  expect_levels("pack:2 core:2 pu:1", "l3", {});  // no L3
+  expect_levels("pack:2 core:2 pu:1", "l3", {});
 }
 
 }  // namespace

@@ -34,7 +34,6 @@ std::string fault_of_remote(const std::vector<Schedule>& schedules) {
 
 constexpr int32_t kEntered = 0, kThere = 1, kTaken = 2;
 
-// Ring allgather: each rank puts its newest block into the successor's output.
 void ring_by_puts(Builder& b) {
   b.copy(Builder::input(), Builder::output(b.rank()));
   b.signal(b.ring(-1), kEntered);
@@ -47,7 +46,6 @@ void ring_by_puts(Builder& b) {
   }
 }
 
-// Broadcast: the root waits for all gets.
 void star_by_gets(Builder& b) {
   if (b.rank() != b.root()) {
     b.wait(b.root(), kThere);
@@ -59,7 +57,6 @@ void star_by_gets(Builder& b) {
   for (int32_t rank = 1; rank < b.ranks(); ++rank) b.wait(rank, kTaken);
 }
 
-// Allreduce by puts into a slot per pair, then reductions.
 void slots_by_puts(Builder& b) {
   b.stage(b.ranks());
   for (int32_t d = 1; d < b.ranks(); ++d) b.signal(b.ring(d), kEntered);

@@ -9,7 +9,7 @@
 
 namespace tern::coll {
 
-/// Set by --full: wider sweeps.
+/// --full sets TEST_LONG for wider sweeps.
 inline bool long_tests() { return std::getenv("TEST_LONG") != nullptr; }
 
 inline std::vector<Algorithm> rows(bool with_schedule) {

@@ -61,7 +61,6 @@ TEST(Select, WhateverIsChosenCanDoIt) {
             }
 }
 
-/// Every number of ranks, sizes around powers of two.
 template <class Visit>
 void for_all_questions(const Visit& visit) {
   Wires all;
@@ -87,11 +86,11 @@ void for_all_questions(const Visit& visit) {
 
 struct Meant {
   Collective collective;
-  int32_t ranks;  // least ranks of a class
+  int32_t ranks;
   const char* sizes;
 };
 
-// Ranks of a host with single copy. A row holds up to the next row's ranks.
+// The ranks of a host with single copy. A row holds up to the next row's ranks.
 constexpr Meant kMeant[] = {
     {Collective::kBarrier, 2, "flat"},
     {Collective::kBarrier, 65, "flat_two_level"},
@@ -208,7 +207,6 @@ TEST(Select, OwnLinesOfAWireNeedThatTheModelTakesIt) {
   EXPECT_FALSE(selector.names_wires());
 }
 
-// The first line with an available wire wins.
 TEST(Select, LinesOfATableNameWires) {
   const File file(
       "allreduce any ..64k one_shot wire ll128\nallreduce any ..64k two_shot streams wire ll\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream collectives on the software driver: calls of any row against a serial reference, and
-// graphs. Ranks are threads with a device each.
+// Stream collectives of any row and graphs on the software driver, against a serial reference. Each
+// rank has a device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ class Gpu {
   CUcontext context_ = nullptr;
 };
 
-/// Passes no staging memory for pageable data.
+/// enqueue() passes no staging memory for pageable data.
 inline int enqueue(Coll& coll, const Operation& operation, const Gpu& gpu, bool* taken,
                    std::string* why) {
   cuda::Stream stream;
@@ -98,7 +98,6 @@ class Buffer {
   size_t ints_;
 };
 
-/// start() enqueues. check() compares after the stream has passed.
 class StreamCall {
  public:
   StreamCall(Process& process, const Gpu& gpu, const Algorithm& row, int64_t count, int root,
@@ -172,7 +171,7 @@ class StreamCall {
     if (all || is_root() || scatters() || row_.collective == kBcast) made.output = out;
     if (!in_place) return made;
     if (reduces(row_.collective))
-      made.input.address = out_.address();  // as the call's API body does
+      made.input.address = out_.address();
     else if (scatters())
       made.output = {};
     else
@@ -265,7 +264,7 @@ class Graph {
   template <class Record>
   Graph(const Gpu& gpu, const Record& record) {
     CUgraph graph = nullptr;
-    // Thread-local mode: other ranks of the process allocate.
+    // The capture is thread-local, because other ranks of the process allocate.
     ok(driver().cuStreamBeginCapture_v2(gpu.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
        "cuStreamBeginCapture");
     record();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row of streams on the software driver, against a serial reference. Ranks are threads with a
-// device each.
+// Every row of streams on the software driver, against a serial reference.
 #include <atomic>
 #include <barrier>
 #include <cstdlib>
@@ -47,7 +46,6 @@ TEST_P(Streams, EveryRowAgreesWithASerialReference) {
       });
 }
 
-// A step costs about a driver call, and no call synchronizes the device.
 TEST(StreamCalls, AStepIsACall) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   ::setenv("SOFTCUDA_DEVICES", std::to_string(kDevices).c_str(), 1);
@@ -84,7 +82,7 @@ TEST(StreamCalls, AStepIsACall) {
       call.start();
       meet.arrive_and_wait();
       if (process.world_rank == 0 && round == 1) {
-        const unsigned long long made = all_calls() - before - 3ULL * kRanks;  // test copies
+        const unsigned long long made = all_calls() - before - 3ULL * kRanks;
         EXPECT_LE(static_cast<double>(made), 1.2 * static_cast<double>(steps));
         EXPECT_GT(static_cast<double>(made), 0.5 * static_cast<double>(steps)) << "not all counted";
         EXPECT_EQ(waiting_calls(), waits);

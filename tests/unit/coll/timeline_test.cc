@@ -54,7 +54,7 @@ TEST(Timeline, APutTakesTheTimeOfAMessage) {
   const double message = Timeline::kStart + 1, small = Timeline::kStart + 1.0 / 8;
   EXPECT_NEAR(end(Collective::kBcast, "chain"), 7 * message + Timeline::kCopy, 1e-9);
   EXPECT_NEAR(end(Collective::kBarrier, "dissemination"), 3 * Timeline::kStart, 1e-9);
-  // The ring's last reduction is local. Received slices are forwarded before they are copied.
+  // The ring's last reduction is local. Ranks forward received slices before a local copy.
   EXPECT_NEAR(end(Collective::kAllreduce, "ring"),
               14 * small + Timeline::kReduce / 8 + 7 * Timeline::kCopy / 8, 1e-9);
 }

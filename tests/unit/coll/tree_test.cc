@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees: every rank is below the root, levels are crossed once, two trees share the work.
+// Trees: every rank is below the root, a path crosses each level once, two trees share the work.
 #include "coll/algorithms/tree.hpp"
 
 #include <gtest/gtest.h>

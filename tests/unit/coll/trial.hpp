@@ -20,7 +20,6 @@ inline int sum(int first, int end, int64_t i) {
   return total;
 }
 
-/// Element i of a rank's input is value(rank, i).
 class Trial {
  public:
   Trial(core::Process& process, const Algorithm& row, int64_t count, int root,

@@ -82,7 +82,6 @@ TEST_P(EveryAlgorithm, IsProvedAtSampledLargeRankCounts) {
 
 class Mutations : public testing::Test {
  protected:
-  /// The row's schedules for the first supported number of ranks from `about`.
   static std::vector<Schedule> all(const Algorithm& row, int32_t about) {
     for (int32_t ranks = about;; ++ranks) {
       const Levels levels = Levels::from_sizes(ranks, {ranks % 3 == 0 ? 3 : 2});
@@ -100,7 +99,6 @@ class Mutations : public testing::Test {
   }
 };
 
-// Whether the rank sends received or reduced data.
 bool forwards(const Schedule& schedule) {
   std::vector<Slice> changed;
   for (const Step& step : schedule.steps) {
@@ -132,7 +130,7 @@ TEST(Traits, RowsOfOneHopForwardNoData) {
     }
   }
   EXPECT_EQ(with, 10);
-  EXPECT_GT(without, 10);  // chains, rings and trees
+  EXPECT_GT(without, 10);
 }
 
 TEST_F(Mutations, ADroppedStepIsCaught) {
@@ -169,7 +167,7 @@ TEST_F(Mutations, EachSingleDependencyOfTheRingMatters) {
   const Schedule sample = build(row, 4, 2, 0);
   for (size_t i = 0; i < sample.steps.size(); ++i) {
     if (sample.steps[i].after == 0 || sample.steps[i].verb == Verb::kRecv) continue;
-    if (i > 0 && sample.steps[i].after <= sample.steps[i - 1].after) continue;  // implied
+    if (i > 0 && sample.steps[i].after <= sample.steps[i - 1].after) continue;
     std::vector<Schedule> schedules = all(row, 4);
     schedules[2].steps[i].after = 0;
     EXPECT_TRUE(caught(row, schedules)) << "step " << i;

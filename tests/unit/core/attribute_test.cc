@@ -18,7 +18,7 @@ using namespace tern::core;
 
 struct Log {
   std::vector<int> copied, deleted;
-  int fail_at = -1;  // the key whose delete callback fails
+  int fail_at = -1;
 };
 int seven = 7, eight = 8;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reference model of a datatype: the list of its bytes, from the definitions of the standard.
-// Why: random types are compared with a model without strides, blocks or merging.
+// Why: the model knows no strides, blocks or merging.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace tern::core::test {
 
 struct Model {
-  std::vector<int64_t> bytes;   // displacements in type map order
-  std::vector<int64_t> basics;  // packed bytes of each basic element
+  std::vector<int64_t> bytes;  // displacements in type map order
+  std::vector<int64_t> basics;
   int64_t lb = 0, ub = 0;
   bool lb_marked = false, ub_marked = false;
   int alignment = 1;
@@ -66,7 +66,6 @@ struct Sample {
   Model model;
 };
 
-/// Makes random types with their models.
 class RandomTypes {
  public:
   RandomTypes(Process& process, unsigned seed) : process_(process), random_(seed) {}
@@ -214,7 +213,6 @@ class RandomTypes {
     sample.model.lb_marked = sample.model.ub_marked = true;
     return sample;
   }
-  /// Blocks are dealt round robin.
   static std::vector<int64_t> dealt(int64_t size, int64_t block, int processes, int coordinate) {
     std::vector<int64_t> held;
     for (int64_t i = 0; i < size; ++i)
@@ -258,7 +256,7 @@ class RandomTypes {
     sample.model.lb_marked = sample.model.ub_marked = true;
     return sample;
   }
-  /// Places the slowest dimension outermost. `at` counts elements.
+  /// place_elements() puts the slowest dimension outermost. `at` counts elements.
   void place_elements(ModelMaker& maker, const Model& old, const std::vector<MPI_Count>& sizes,
                       const std::vector<MPI_Count>& subsizes, const std::vector<MPI_Count>& starts,
                       int order, size_t level, int64_t at) {

@@ -25,7 +25,7 @@ class DatatypeTest : public ::testing::Test {
   TypeBuilder build_;
 };
 
-/// Memory for types that reach far to both sides of their origin.
+/// Arena has room for types that reach far to both sides of their origin.
 class Arena {
  public:
   Arena() : bytes_(noise()) {}
@@ -119,7 +119,6 @@ void expect_unpacked(const Sample& sample, int64_t count, size_t from, size_t li
   EXPECT_EQ(target.bytes_, expected.bytes_);
 }
 
-/// Returns false if the type reaches too far.
 bool expect_like_model(const Sample& sample, RandomTypes& random) {
   expect_bounds(*sample.type, sample.model);
   expect_elements(*sample.type, sample.model);
@@ -195,7 +194,7 @@ TEST_F(DatatypeTest, ResizedBoundsStick) {
   EXPECT_EQ(two->lb(), -3);
   EXPECT_EQ(two->extent(), 18);
   const MPI_Count lengths[] = {1, 1}, places[] = {0, 100};
-  Datatype* types[] = {two.get(), &of(MPI_INT)};  // beyond the bounds
+  Datatype* types[] = {two.get(), &of(MPI_INT)};
   const auto both = build_.structure(2, lengths, places, types);
   EXPECT_EQ(both->lb(), -3);
   EXPECT_EQ(both->extent(), 18);

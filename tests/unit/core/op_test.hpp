@@ -28,7 +28,6 @@ class OpTest : public ::testing::Test {
   Datatype& of(MPI_Datatype constant) { return predefined_type(process_, constant); }
   Op& op(MPI_Op constant) { return *process_.handles.find<Op>(constant); }
 
-  /// `expected(a, b)` is the wanted element.
   template <class T, class Random, class Expected>
   void compare(MPI_Op which, MPI_Datatype constant, Random random, Expected expected) {
     const Datatype& type = of(constant);

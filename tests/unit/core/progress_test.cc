@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kSlow = true;  // slower polls
+constexpr bool kSlow = true;
 #else
 constexpr bool kSlow = false;
 #endif
@@ -49,8 +49,8 @@ struct CountingWatch : Watch {
   void awake() noexcept override { ++awakes; }
 };
 
-/// Records the number of sleeps before the first poll after `begins` and before a later poll.
-/// Yields beside busy cores do not count.
+/// NotesSleeps records the number of sleeps before the first poll after `begins` and before a later
+/// poll. Yields beside busy cores do not count.
 struct NotesSleeps {
   const CountingWatch* watch;
   std::atomic<bool> begins{false}, ended{false};
@@ -75,7 +75,6 @@ long switches() {
   return used.ru_nvcsw + used.ru_nivcsw;
 }
 
-/// All callers share a core.
 void bind_to_one_core() {
   cpu_set_t allowed, one;
   EXPECT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
@@ -228,7 +227,7 @@ TEST_F(ProgressTest, WhileADeviceWorksForAnotherChannelNobodySleeps) {
   other.configure({&bell_, 20, 100, true});
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
-  ASSERT_TRUE(comes([&] { return watch_.asleeps > 3; }));  // sleeps are long by now
+  ASSERT_TRUE(comes([&] { return watch_.asleeps > 3; }));
   {
     const ChannelLock lock(other);
     other.stay_awake(1);
@@ -320,7 +319,6 @@ TEST(PollingThreads, CountsOutlastPeriodsWithoutPolls) {
 
 class PollingCallerTest : public ProgressTest {
  protected:
-  /// An extra round for each time that a call left the core.
   int rounds_after_others(int calls, std::chrono::nanoseconds work = microseconds(0)) {
     const int before = room_.polls;
     int events = 0;
@@ -418,7 +416,7 @@ TEST_F(PollingCallerTest, HandsTheCoreToWhomItPollsFor) {
   EXPECT_LT(first.get() + other.get(), 1000 * kHandOvers);
 }
 
-// As above in wait(). Another thread on the core hides hand-overs, so one good try is enough.
+// Another thread on the core hides hand-overs, so one good try is enough.
 TEST_F(ProgressTest, HandsTheCoreToAThreadThatItWaitsFor) {
   constexpr int kHandOvers = 200, kTries = 20, kSpins = kSlow ? 4000 : 20000;
   constexpr int kEnough = kSpins / 10;
@@ -452,7 +450,6 @@ TEST_F(ProgressTest, HandsTheCoreToAThreadThatItWaitsFor) {
   EXPECT_LE(middle, kEnough);
 }
 
-// A yield to a computing thread costs a time slice.
 TEST_F(ProgressTest, BesideAThreadThatComputesItSleepsInsteadOfYielding) {
   progress_.configure({&bell_, 0, 100, true});
   std::atomic<bool> stop{false};

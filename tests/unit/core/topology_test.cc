@@ -94,7 +94,7 @@ TEST(Dims, LargeNumbersTakeNoTime) {
   EXPECT_EQ(balanced_dims(1000000000, 3), (std::vector<int>{1000, 1000, 1000}));
   EXPECT_EQ(balanced_dims(2147483647, 2), (std::vector<int>{2147483647, 1}));
   EXPECT_EQ(balanced_dims(1 << 30, 31).front(), 2);
-  EXPECT_EQ(balanced_dims(2095133040, 4).size(), 4U);  // 1600 divisors
+  EXPECT_EQ(balanced_dims(2095133040, 4).size(), 4U);
   EXPECT_EQ(balanced_dims(2095133040, 7).size(), 7U);
   EXPECT_EQ(balanced_dims(7, 1), (std::vector<int>{7}));
 }
@@ -120,13 +120,13 @@ TEST(Placement, HalvesTheTrafficOfAGridBetweenNodes) {
   const Placement order = place(grid, nodes);
   expect_permutation(order);
   EXPECT_EQ(crossings(graph, plain, nodes), 2 * 15 * 16);
-  EXPECT_EQ(crossings(graph, order, nodes), 2 * 6 * 16);  // 4 x 4 blocks
+  EXPECT_EQ(crossings(graph, order, nodes), 2 * 6 * 16);
 }
 
 TEST(Placement, KnowsPeriodsAndCyclicNodes) {
   const Cartesian grid{{8, 8, 4}, {true, true, true}};
   std::vector<int> nodes;
-  for (int rank = 0; rank < 256; ++rank) nodes.push_back(rank % 8);  // round robin
+  for (int rank = 0; rank < 256; ++rank) nodes.push_back(rank % 8);
   const Graph graph = graph_of(grid);
   Placement plain(256);
   std::iota(plain.begin(), plain.end(), 0);
@@ -139,7 +139,7 @@ TEST(Placement, FollowsAnyGraph) {
   Graph ring;
   std::vector<int> nodes;
   for (int v = 0; v < 96; ++v) {
-    ring.edges.push_back((v * 35 + 35) % 96);  // the same ring in another order
+    ring.edges.push_back((v * 35 + 35) % 96);
     ring.index.push_back(v + 1);
     nodes.push_back(v < 60 ? v % 3 : 3);
   }
@@ -157,7 +157,6 @@ TEST(Placement, FollowsAnyGraph) {
   }
 }
 
-// Heavy traffic in pairs, light traffic in the ring. Both cross nodes.
 TEST(Placement, HalvesTheTrafficOfAWeightedGraph) {
   constexpr int kRanks = 64;
   std::vector<Edges> by_rank(kRanks);
@@ -183,7 +182,7 @@ TEST(Placement, LeavesWhatCannotBeBetter) {
   Placement plain(12);
   std::iota(plain.begin(), plain.end(), 0);
   EXPECT_EQ(place(line, blocked(12, 4)), plain);
-  EXPECT_EQ(place(line, blocked(12, 12)), plain);  // a single node
+  EXPECT_EQ(place(line, blocked(12, 12)), plain);
   EXPECT_EQ(place(Cartesian{{5, 2}, {true, false}}, blocked(12, 1)).size(), 10U);
   EXPECT_TRUE(place(Graph{}, {0, 0}).empty());
 }

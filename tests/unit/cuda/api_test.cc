@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tern's declarations of the CUDA driver against the toolkit's cuda.h.
-// Why: a wrong declaration calls a driver function with wrong arguments.
-// The preprocessor compares macros: a redefinition with another text fails.
+// Tern's declarations of the CUDA driver against the toolkit's cuda.h. Why: a wrong declaration
+// calls a driver function with wrong arguments. A macro with another text fails in the
+// preprocessor.
 #include <cuda.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ TERN_CUDA_FUNCTIONS(DECLARE, DECLARE)
 
 namespace {
 
-// Whether both declarations pass the same bits.
+// `alike`: both declarations pass the same bits.
 template <class A, class B>
 constexpr bool alike = std::is_same_v<A, B> || (std::is_enum_v<A> && std::is_enum_v<B>) ||
                        (std::is_class_v<A> && std::is_class_v<B>) ||

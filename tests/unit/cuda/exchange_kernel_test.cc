@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_exchange on the host shim without a driver. Ranks are threads, and stores arrive in any
-// order.
+// tern_exchange on the host shim. Stores arrive in any order.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Writes a chunk before the receiver has read the last.
+/// TakesNoLeave writes a chunk before the receiver has read the last.
 struct TakesNoLeave {
   static constexpr bool kForLeave = false, kForData = true;
 };
@@ -25,10 +24,9 @@ TERN_KERNEL(test_exchange_at_once, ExchangeArguments, 256, together) {
   Exchanger<TakesNoLeave>(arguments, *shared).run();
 }
 
-constexpr int64_t kEach = 256, kData = 1024, kCredit = 4096, kInbox = 8192;  // bytes; offsets
+constexpr int64_t kEach = 256, kData = 1024, kCredit = 4096, kInbox = 8192;
 constexpr int64_t kLeast = 32;
 
-/// Bytes of each block between two ranks.
 using Sizes = std::vector<std::vector<std::vector<int64_t>>>;
 
 class Exchange {
@@ -48,10 +46,9 @@ class Exchange {
   std::vector<KernelReport> reports;
   uint64_t timeout = uint64_t{20} * 1000000000;
   uint32_t number = 0;
-  bool in_steps = false;  // a launch per step
+  bool in_steps = false;
   const char* kernel = "tern_exchange";
 
-  /// Returns the number of wrong bytes.
   int64_t run(const Sizes& sizes) { return run(sizes, sizes); }
   /// `asked`: the receivers' sizes.
   int64_t run(const Sizes& sent, const Sizes& asked) {

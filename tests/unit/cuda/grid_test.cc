@@ -14,7 +14,7 @@ namespace tern::softcuda::test {
 namespace {
 
 struct Places {
-  int* seen;  // per thread of the grid
+  int* seen;
 };
 TERN_KERNEL(test_places, Places, 1024, alone) {
   const unsigned block = blockIdx.x + gridDim.x * blockIdx.y;
@@ -43,7 +43,6 @@ TERN_KERNEL(test_warp_sum, Words, 1024, together) {
   for (int by = 16; by > 0; by /= 2) sum += __shfl_xor_sync(~0U, sum, by);
   arguments.words[threadIdx.x] = sum;
 }
-/// Each block waits for the previous block.
 TERN_KERNEL(test_chain, Words, 1024, together) {
   uint32_t* const word = DEV(arguments.words);
   if (threadIdx.x == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_interpret with a program of one exchange on the host shim. Under TSan, accesses that
-// semaphores and barriers do not order are races.
+// tern_interpret with a program of one exchange on the host shim. Under TSan, accesses without
+// semaphores or barriers are races.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-// Before the kernel's source.
+// device_host.hpp must precede the kernel's source.
 #include "tests/softcuda/shim/device_host.hpp"
 //
 #include "cuda/kernels/interpret.cuh"
@@ -31,7 +31,6 @@ TERN_KERNEL(test_interpret_relaxed, InterpretArguments, 256, together) {
 constexpr size_t kScratch = 65536, kData = 1024, kCredit = 8192, kInbox = 16384;
 constexpr int64_t kRegion = 8192, kParts = 2;
 
-/// Exchanges inputs through the inboxes.
 struct Rank {
   int number;
   std::vector<char> scratch = std::vector<char>(kScratch), program;

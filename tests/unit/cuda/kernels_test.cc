@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels through a driver: loading, reductions, packing, mail, and messages if kernels are
-// missing.
-// Runs on the software driver. TERN_TEST_GPU=1 selects the real driver and the embedded kernels.
+// Kernels through a driver: loading, reductions, packing, mail. The tests use the software driver;
+// TERN_TEST_GPU=1 selects the real driver and the embedded kernels.
 #include "cuda/kernels.hpp"
 
 #include "core/datatype_build.hpp"
@@ -44,7 +43,7 @@ class KernelsTest : public ReduceCases {
     blocks_.push_back(block);
     EXPECT_EQ(driver_->cuMemcpyHtoDAsync_v2(block, bytes.data(), bytes.size(), stream_),
               CUDA_SUCCESS);
-    EXPECT_EQ(driver_->cuStreamSynchronize(stream_), CUDA_SUCCESS);  // `bytes` may go
+    EXPECT_EQ(driver_->cuStreamSynchronize(stream_), CUDA_SUCCESS);
     return reinterpret_cast<char*>(block);
   }
   std::vector<char> download(const char* from, size_t bytes) {

@@ -12,7 +12,7 @@
 namespace tern::cuda::test {
 namespace {
 
-// Libraries of glibc, rarely loaded.
+// These glibc libraries are rarely loaded.
 constexpr const char* kSome = "libBrokenLocale.so.1";
 constexpr const char* kOther = "libnss_compat.so.2";
 
@@ -57,11 +57,10 @@ TEST(LastLoaded, SeesWhatIsLoadedAfterIt) {
   EXPECT_NE(next, entry);
   last.look_at(*next);
   EXPECT_TRUE(last.still());
-  std::thread([&last] {  // from another thread
+  std::thread([&last] {
     const Library second(kOther);
     EXPECT_FALSE(last.still());
-  })
-      .join();
+  }).join();
 }
 
 TEST(LastLoaded, WhatIsUnloadedAgainIsNotThere) {

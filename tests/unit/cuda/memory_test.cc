@@ -79,7 +79,7 @@ TEST(MemoryKinds, AThreadKnowsItsOwnStackAndNoOther) {
   std::thread([&] {
     int local = 0;
     EXPECT_FALSE(compared(&local)) << "before anything was asked";
-    no_driver_since.doubt();  // else the driver's absence answers at once
+    no_driver_since.doubt();  // otherwise the driver's absence answers at once
     EXPECT_EQ(kind_of(&local), MemoryKind::kHost);
     EXPECT_EQ(kind_of(&of_main), MemoryKind::kHost);
     EXPECT_EQ(kind_of(&of_thread), MemoryKind::kHost);
@@ -89,7 +89,7 @@ TEST(MemoryKinds, AThreadKnowsItsOwnStackAndNoOther) {
 #endif
     theirs = &local;
   }).join();
-  EXPECT_FALSE(compared(theirs));  // may become other memory
+  EXPECT_FALSE(compared(theirs));  // the stack may become other memory
 }
 
 TEST(MemoryKinds, WhatIsMappedIsNotKnownByComparing) {
@@ -110,7 +110,7 @@ class MemoryKindsOfADriver : public ::testing::Test {
     CUdevice device = 0;
     ASSERT_TRUE(use_first_device(*driver_, &device, &context_));
   }
-  /// The real driver does not count: 0.
+  /// asked() is 0 on the real driver, which does not count.
   static unsigned long long asked() {
     const auto calls = reinterpret_cast<unsigned long long (*)(const char*)>(
         ::dlsym(RTLD_DEFAULT, "softcuda_calls"));

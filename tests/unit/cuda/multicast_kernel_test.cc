@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_multicast on the host shim, over addresses that map the memory of all ranks. Ranks are
-// threads, and stores arrive in any order.
+// tern_multicast on the host shim, over addresses of the memory of all ranks. Stores arrive in any
+// order.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-// Before the kernel's source.
+// device_host.hpp must precede the kernel's source.
 #include "tests/softcuda/shim/device_host.hpp"
 //
 #include "cuda/kernels/multicast.cuh"
@@ -31,7 +31,6 @@ constexpr int kParts = 2;
 constexpr int64_t kAbort = 4, kNumbers = 64, kWords = 256, kStage = 2048;
 constexpr int64_t kRoom = 37;  // vectors per block
 
-/// The memory of each rank, and multicast addresses for all.
 class Memory {
  public:
   explicit Memory(int ranks) : bytes_(static_cast<size_t>(kStage + ranks * kRoom * 16)) {
@@ -168,7 +167,6 @@ class Ranks {
     for (std::thread& one : threads) one.join();
   }
 
-  /// Returns the number of wrong words. With kPacked, even ranks pack.
   int all(const std::vector<size_t>& sizes, Data packed) {
     std::atomic<int> wrong{0};
     run([&](int rank) {
@@ -199,7 +197,6 @@ class Ranks {
     for (int r = 0; r < ranks_; ++r) sum += value(r, call, i);
     return sum;
   }
-  // Allreduce and bcast run in place.
   int one(int rank, size_t n, size_t count, What what, bool packs) {
     const bool scatters = what == MulticastArguments::kReduceScatter;
     const auto many = static_cast<size_t>(ranks_);

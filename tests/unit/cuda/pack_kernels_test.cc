@@ -177,7 +177,7 @@ TEST_F(PackKernels, ALongListLeavesTheParameter) {
 TEST_F(PackKernels, ARegularTypeNeedsNoLists) {
   const auto column = TypeBuilder().vector(1000000, 1, 7, of(MPI_DOUBLE));
   EXPECT_LE(core::device_layout(*column)->image().size_bytes(), 256U);
-  EXPECT_EQ(core::device_layout(*column), core::device_layout(*column));  // cached
+  EXPECT_EQ(core::device_layout(*column), core::device_layout(*column));
 }
 
 TEST_F(PackKernels, RowsAreFound) {
@@ -186,7 +186,7 @@ TEST_F(PackKernels, RowsAreFound) {
   ASSERT_TRUE(core::device_layout(*vector)->rows(1, &rows));
   EXPECT_EQ(rows.width, 12);
   EXPECT_EQ(rows.pitch, 20);
-  EXPECT_FALSE(core::device_layout(*vector)->rows(2, &rows));  // no gap after the last row
+  EXPECT_FALSE(core::device_layout(*vector)->rows(2, &rows));  // The last row has no gap behind.
   const auto padded = TypeBuilder().resized(of(MPI_INT), 0, 64);
   ASSERT_TRUE(core::device_layout(*padded)->rows(7, &rows));
   EXPECT_EQ(rows.width, 4);

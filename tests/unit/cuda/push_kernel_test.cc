@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_push on the host shim without a driver. Ranks are threads, and stores arrive in any order.
+// tern_push on the host shim. Stores arrive in any order.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tern_push_lines on the host shim: the cases of push_kernel_test.cc, with whole lines of 128 bytes
-// in any order. Torn lines and unchecked flags give wrong data, so LL128 needs its flags and
-// NVLink.
+// in any order. Torn lines and unchecked flags give wrong data.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -12,7 +11,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Checks only the first of a warp's four flags.
+/// FirstLine checks only the first of a warp's four flags.
 struct FirstLine {
   TERN_DEVICE static bool counts(int line) { return line == 0; }
 };
@@ -61,7 +60,6 @@ TEST_P(PushLines, SumsInTwoHopsAtAnyAddress) {
   EXPECT_EQ(ranks.sums(some(kLarge)), 0);
 }
 
-// A rank without receives learns of the peers' progress at the next write.
 TEST_P(PushLines, FromOneToAllAndFromAllToOne) {
   Ranks ranks(GetParam(), wire());
   ranks.skew = 3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks as threads that run tern_push or a similar kernel on the host shim, for the tests of wires.
+// Ranks as threads that run tern_push or a similar kernel on the host shim.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-// Before the kernel's source.
+// device_host.hpp must precede the kernel's source.
 #include "tests/softcuda/shim/device_host.hpp"
 //
 #include "cuda/kernels/push.cuh"
@@ -24,8 +24,8 @@ constexpr int64_t kAbort = 4, kCounters = 64, kWords = 256;
 
 struct Wire {
   const char* kernel;
-  int64_t room;  // vectors
-  int64_t slot;  // bytes
+  int64_t room;
+  int64_t slot;
   unsigned threads = 32;
 };
 
@@ -37,7 +37,6 @@ struct Scratch {
   [[nodiscard]] char* at() { return lines.front().bytes; }
 };
 
-/// `skew` bytes from an alignment of 16.
 class Ints {
  public:
   Ints(size_t count, size_t skew) : skew_(skew), count_(count), pieces_(count / 4 + 3) {}
@@ -70,26 +69,25 @@ class Ranks {
     for (Scratch& one : scratch_) one.lines.resize(static_cast<size_t>(bytes / 128 + 1));
   }
 
-  size_t skew = 0;  // of all data
+  size_t skew = 0;
   uint64_t refresh = (uint64_t{1} << 24) - 1;
   uint64_t timeout = uint64_t{20} * 1000000000;
   std::vector<KernelReport> reports;
 
-  /// Blocks are adjacent.
   struct Call {
     PushArguments::What what = PushArguments::kCopy;
     const char* in = nullptr;
     char* out = nullptr;
-    size_t ints = 0;  // of the vector or a block
+    size_t ints = 0;
     bool in_blocks = false, out_blocks = false;
     int32_t to = PushArguments::kAllRanks, from = PushArguments::kAllRanks;
     bool spreads = false;
-    int32_t last = -2;  // of the reduced; -2: all
-    int blocks = 1;     // of threads
+    int32_t last = -2;  // last of the reduced ranks; -2: all
+    int blocks = 1;
     ReduceNumber number = ReduceNumber::u32;
     Reduction operation = Reduction::kSum;
     PushArguments::Tabled tabled = PushArguments::kNone;
-    std::vector<size_t> lengths = {};  // of adjacent blocks
+    std::vector<size_t> lengths = {};
   };
 
   void launch(int rank, const Call& call) {
@@ -136,7 +134,6 @@ class Ranks {
     EXPECT_EQ(kernels.launch(found, &shape, &a, why, sizeof why), 0) << why;
   }
 
-  /// Returns the number of wrong elements.
   int sums(const std::vector<size_t>& sizes, bool spreads = false) {
     std::atomic<int> wrong{0};
     run([&](int rank) {
@@ -153,19 +150,18 @@ class Ranks {
     return wrong;
   }
 
-  /// All other patterns. Returns the number of wrong elements.
   int all(const std::vector<size_t>& sizes) {
     std::atomic<int> wrong{0};
     run([&](int rank) {
       for (size_t n = 0; n < sizes.size(); ++n) {
         const int root = static_cast<int>(n * 7) % ranks_;
         wrong += bcast(rank, n, sizes[n], root);
-        if (n % 3 == 0) wrong += bcast(rank, n + 100, 3 * sizes[n], root);  // again
+        if (n % 3 == 0) wrong += bcast(rank, n + 100, 3 * sizes[n], root);
         wrong += sum(rank, n, sizes[n], n % 2 == 0);
         wrong += scatter(rank, n, sizes[n], root);
         wrong += alltoall(rank, n, sizes[n]);
         wrong += scan(rank, n, sizes[n], n % 2 == 0 ? rank : rank - 1);
-        if (n % 3 == 1) wrong += scan(rank, n + 100, 2 * sizes[n], rank - 1);  // again
+        if (n % 3 == 1) wrong += scan(rank, n + 100, 2 * sizes[n], rank - 1);
         wrong += gather(rank, n, sizes[n], root);
         if (n % 4 == 1) wrong += gather(rank, n, sizes[n], (root + 1) % ranks_);
         wrong += reduce_scatter(rank, n, sizes[n]);
@@ -207,7 +203,7 @@ class Ranks {
     return wrong;
   }
 
-  int sum(int rank, size_t n, size_t ints, bool spreads) {  // in place
+  int sum(int rank, size_t n, size_t ints, bool spreads) {
     Ints data(values(rank, n, ints), skew);
     launch(rank, {.what = PushArguments::kReduce,
                   .in = data.at(),
@@ -254,7 +250,7 @@ class Ranks {
     return differing(data, ints,
                      [&](size_t i) { return all[static_cast<size_t>(rank) * ints + i]; });
   }
-  int alltoall(int rank, size_t n, size_t ints) {  // in place
+  int alltoall(int rank, size_t n, size_t ints) {
     Ints data(values(rank, n, many(ints)), skew);
     launch(rank, {.in = data.at(),
                   .out = data.at(),
@@ -280,7 +276,7 @@ class Ranks {
       return last < 0 ? value(rank, n, i) : sum;
     });
   }
-  int reduce_scatter(int rank, size_t n, size_t ints) {  // in place
+  int reduce_scatter(int rank, size_t n, size_t ints) {
     Ints data(values(rank, n, many(ints)), skew);
     launch(rank, {.what = PushArguments::kReduce,
                   .in = data.at(),
@@ -313,7 +309,7 @@ class Ranks {
     call.lengths = lengths;
     launch(rank, call);
     return differing(made, (gathers ? all : lengths[mine]) + 1, [&](size_t i) {
-      if (i == (gathers ? all : lengths[mine])) return -1;  // not written
+      if (i == (gathers ? all : lengths[mine])) return -1;
       if (!gathers) return sum_of(n, starts[mine] + i);
       size_t of = 0;
       while (i >= starts[of] + lengths[of]) ++of;
@@ -336,7 +332,7 @@ class Ranks {
   std::vector<Scratch> scratch_;
 };
 
-/// softcuda::Arrival. kAny models PCIe, where each 8 bytes arrive alone.
+/// WeakMemory takes softcuda::Arrival. kAny models PCIe, where each 8 bytes arrive alone.
 struct WeakMemory {
   enum Arrival { kLines = 1, kAny = 2 };
   explicit WeakMemory(Arrival arrival = kAny) {

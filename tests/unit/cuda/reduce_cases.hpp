@@ -62,7 +62,7 @@ inline Look look_of(Number number) {
   }
 }
 
-/// Offsets in a pair. The padding has no meaning.
+/// The members are offsets in a pair. The padding has no meaning.
 struct PairShape {
   int value, index_at, index;
 };
@@ -145,7 +145,6 @@ class ReduceCases : public ::testing::Test {
     return result;
   }
 
-  /// Ignores the padding of pairs.
   static void compare(const Case& c, const char* result, const std::vector<char>& wanted,
                       size_t count, const std::string& what) {
     if (look_of(c.number) != Look::kPair) {

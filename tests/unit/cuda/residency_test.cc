@@ -86,7 +86,7 @@ TEST(Residency, ARetiredShareIsTakenWhenItsKernelsAreOver) {
   EXPECT_EQ(fresh->take(4, 7), 2);
   over = true;
   EXPECT_EQ(fresh->take(4, 7), 4);
-  EXPECT_EQ(old->take(7, 7), 2);  // again
+  EXPECT_EQ(old->take(7, 7), 2);
 }
 
 TEST(Residency, ARetiredShareThatNobodyWantsKeepsItsPlaces) {
@@ -102,7 +102,7 @@ TEST(Residency, AShareOnFewMultiprocessorsLimitsAll) {
   Residency gpu;
   const auto wide = gpu.share(), narrow = gpu.share(), late = gpu.share();
   EXPECT_EQ(wide->take(8, kMost), 8);
-  EXPECT_EQ(narrow->take(8, 7), 0);  // the first share's blocks may run there
+  EXPECT_EQ(narrow->take(8, 7), 0);
   wide->keep(2);
   EXPECT_EQ(narrow->take(8, 7), 3);
   EXPECT_EQ(late->take(8, kMost), 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver of a unit test: the software driver, or the real driver with TERN_TEST_GPU=1.
-// Why: tests start without libcuda, and compare states before and after its load.
+// The driver of a unit test: the software driver, or the real driver with TERN_TEST_GPU=1. Why:
+// tests start without libcuda, and compare states before and after the load.
 #pragma once
 
 #include <dlfcn.h>
@@ -15,16 +15,15 @@ namespace tern::cuda::test {
 
 inline bool on_gpu() { return std::getenv("TERN_TEST_GPU") != nullptr; }
 
-/// A file beside the software driver in the build tree.
 inline std::string built(const std::string& name) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe");
   return self.parent_path().parent_path().parent_path().parent_path() / "tests/softcuda" / name;
 }
 
-/// Empty on a real device: the embedded image.
+/// On a real device kernel_file() is empty and selects the embedded image.
 inline std::string kernel_file() { return on_gpu() ? "" : built("libtern_kernels_host.so"); }
 
-/// Loads the driver once. Returns null if the driver is missing.
+/// find_driver() returns null if the driver is missing.
 inline const Driver* find_driver() {
   static const Driver* const found = []() -> const Driver* {
     ::setenv("SOFTCUDA_KERNELS", built("libtern_kernels_host.so").c_str(), 0);
@@ -39,7 +38,7 @@ inline const Driver* find_driver() {
   return found;
 }
 
-/// Makes the primary context current. Returns false if the driver fails.
+/// use_first_device() returns false if the driver fails.
 inline bool use_first_device(const Driver& driver, CUdevice* device, CUcontext* context) {
   return driver.cuInit(0) == CUDA_SUCCESS && driver.cuDeviceGet(device, 0) == CUDA_SUCCESS &&
          driver.cuDevicePrimaryCtxRetain(context, *device) == CUDA_SUCCESS &&

@@ -55,7 +55,6 @@ class StreamsTest : public ::testing::Test {
     CUresult error = CUDA_SUCCESS;
     return streams_.make(&error);
   }
-  /// Plays the device: performs the oldest write.
   static void come() {
     const auto [at, value] = fake.writes.front();
     reinterpret_cast<std::atomic<uint32_t>*>(at)->store(value);

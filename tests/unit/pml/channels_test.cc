@@ -22,7 +22,6 @@ using pml::Mode;
 constexpr int kComms = 6;
 constexpr size_t kSizes[] = {0, 8, 3000, 40000, 300000};
 
-/// All ranks duplicate in the same order.
 std::vector<Ref<Communicator>> duplicates(Process& process) {
   std::vector<Ref<Communicator>> made;
   Communicator& world = *process.world;
@@ -35,7 +34,6 @@ std::vector<Ref<Communicator>> duplicates(Process& process) {
   return made;
 }
 
-/// Sends to the right and receives from the left.
 void exchange(Process& process, Communicator& comm, unsigned seed) {
   pml::Pml& pml = *comm.channel().pml;
   const int right = (comm.rank() + 1) % comm.size();
@@ -93,7 +91,6 @@ TEST(Channels, ThreadsUseThemSideBySide) {
   });
 }
 
-/// Runs `act` on rank 0 while another of its threads sleeps in a wait.
 void wake(const std::function<core::Request*(Process&)>& begin,
           const std::function<void(Process&, core::Request&)>& act) {
   World(2, {{"TERN_TEST.longest_sleep", "20s"}}, core::ThreadLevel::kMultiple)

@@ -60,7 +60,7 @@ TEST(Contexts, AnIdThatIsInUseIsRefused) {
     EXPECT_NE(std::string(error.what()).find("particles"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("fields"), std::string::npos) << error.what();
   }
-  contexts.remove(*second);  // never added
+  contexts.remove(*second);
   core::Communicator* found = nullptr;
   contexts.with(alive->id(), [&](core::Communicator& communicator) { found = &communicator; });
   EXPECT_EQ(found, alive.get());
@@ -83,7 +83,7 @@ TEST(Contexts, NumbersNeverRunOut) {
   EXPECT_EQ(third->index(), core::Process::kFirstContextIndex);
   const auto fourth = rank.make(4);
   contexts.add(*fourth);
-  EXPECT_NE(fourth->index(), second->index());  // still in use
+  EXPECT_NE(fourth->index(), second->index());
   EXPECT_EQ(fourth->index(), second->index() + 1);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of device memory on the software driver: eager, single copy, pieces, pinned chunks.
-// Sizes around all limits, with and without holes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -23,7 +22,7 @@ using pml::Buffer;
 using pml::Envelope;
 using pml::Mode;
 
-constexpr size_t kLine = 64, kHole = 128;  // bytes and stride with holes
+constexpr size_t kLine = 64, kHole = 128;
 
 enum class Where { kHost, kDevice };
 
@@ -59,7 +58,6 @@ class Area {
     for (size_t i = 0; i < bytes_; ++i) host_[place(i)] = pattern(i, seed);
     if (where_ == Where::kDevice) upload();
   }
-  /// The holes must be untouched.
   void expect(unsigned seed) {
     if (where_ == Where::kDevice) {
       ASSERT_EQ(driver().cuMemcpyDtoHAsync_v2(host_.data(), device_, span(), nullptr),
@@ -204,7 +202,6 @@ TEST_P(DeviceMessages, BothWaysAndManyAtOnce) {
   });
 }
 
-// Neither rank hangs.
 TEST_P(DeviceMessages, AReadThatFailsIsAnErrorAtBothEnds) {
   if (cuda::test::on_gpu()) GTEST_SKIP() << "no failures on request";
   const auto fault =

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a cut of the network, pending requests fail with peer and reason, delivered messages
-// remain, and other peers go on.
+// After a cut of the network, pending requests fail with peer and reason, and other peers go on.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -74,7 +73,7 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
       return;
     }
     core::Outcome outcome;
-    ASSERT_EQ(pml_of(process).probe(with(process, 1, 1), &outcome), MPI_SUCCESS);  // delivered
+    ASSERT_EQ(pml_of(process).probe(with(process, 1, 1), &outcome), MPI_SUCCESS);
     std::vector<core::Request*> doomed(4);
     core::Request* any = nullptr;
     pml::Pml& pml = pml_of(process);
@@ -112,7 +111,6 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
   });
 }
 
-// The link is cut after the RTS, or during the data.
 TEST(LostPeer, ALargeMessageEndsAtBothEnds) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     World world(2);
@@ -162,7 +160,6 @@ TEST(LostPeer, ProbesEnd) {
   });
 }
 
-// Successful receives are complete.
 TEST(LostPeer, EveryRequestEndsWhereverTheLinkIsCut) {
   constexpr int kRanks = 4, kRounds = 30;
   for (unsigned seed = 1; seed <= 10; ++seed) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching against a list searched from its front.
+// Matching gives the results of a linear search of a list.
 #include "pml/matching.hpp"
 
 #include <gtest/gtest.h>

@@ -25,7 +25,6 @@ constexpr size_t kLeast = 100000, kFailing = 300000;  // bytes: viable, failing
 
 std::atomic<int> sent_inverted{0}, received_inverted{0};
 
-// Sends inverted bytes.
 struct InvertedSource {
   const Buffer& buffer;
   static size_t ready(const ByteRange& range) { return std::min<size_t>(range.length, 5000); }
@@ -101,7 +100,6 @@ const Protocol kInverted{
       return std::make_unique<InvertedReceiver>(context, request);
     }};
 
-/// Rank 0 sends to rank 1.
 class Table {
  public:
   Table() : rows_{&kInverted} {

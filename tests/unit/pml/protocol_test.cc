@@ -111,7 +111,6 @@ TEST_P(Protocol, BothDirectionsAtOnce) {
   });
 }
 
-/// Blocks of 12 bytes, `every` bytes apart.
 struct Layout {
   Layout(Process& process, MPI_Count blocks, int every, const std::vector<uint8_t>& content)
       : type(core::TypeBuilder().hvector(
@@ -132,7 +131,6 @@ constexpr MPI_Count kMostBlocks = 30000;
 constexpr MPI_Count kMostBlocks = 130001;
 #endif
 
-// Messages between contiguous, dense and sparse layouts.
 TEST_P(Protocol, LayoutsArriveWhole) {
   world(2).run([&](Process& process) {
     pml::Pml& pml = *process.channel(0).pml;

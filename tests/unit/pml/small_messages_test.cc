@@ -100,7 +100,7 @@ struct Way {
   bool blocking = false, posted = false;
 };
 
-// Receives are posted before or after. Ranks act in turn.
+// Receives are posted before or after the send. Ranks act in turn.
 void exchange(const Way& way) {
   Turns turns;
   World(2).run([&](Process& process) {

@@ -40,7 +40,6 @@ class StripesFixture {
   Control control_;
 };
 
-/// Parameter: whether the kernel copies elements.
 class Stripes : public StripesFixture, public testing::TestWithParam<bool> {
  protected:
   [[nodiscard]] std::unique_ptr<ElementMemory> memory() const {
@@ -101,7 +100,6 @@ TEST_P(Stripes, PaddedElementsBeginWhereTheirFirstByteIs) {
   auto* const pairs = reinterpret_cast<Pair*>(memory_.data());
   for (int i = 0; i < 4; ++i) pairs[i] = {5, 50 + i};
   const Pair in[] = {{9, 0}, {1, 1}, {5, 2}};
-  // The pieces reach from the index of element 0 to the value of element 3.
   const iovec pieces[] = {{&pairs[0].index, 4}, {&pairs[1].value, 2}, {&pairs[1].index, 4},
                           {&pairs[2].value, 2}, {&pairs[2].index, 4}, {&pairs[3].value, 2}};
   ASSERT_EQ(memory()->apply(pieces, 6, 2, least, {reinterpret_cast<const std::byte*>(in), nullptr}),

@@ -90,7 +90,7 @@ TEST(Binding, CachesAndPackages) {
 
 TEST(Mapping, RoundTheNodesShared) {
   const auto bound = bind_ranks(mapped_by(Unit::kNuma), 4, machine(2, 4));
-  EXPECT_EQ(bound[0], (Cpus{0, 8, 1, 9}));  // node 0, first half
+  EXPECT_EQ(bound[0], (Cpus{0, 8, 1, 9}));
   EXPECT_EQ(bound[1], (Cpus{4, 12, 5, 13}));
   EXPECT_EQ(bound[2], (Cpus{2, 10, 3, 11}));
   EXPECT_EQ(bound[3], (Cpus{6, 14, 7, 15}));
@@ -117,7 +117,7 @@ TEST(Mapping, NumberedRoundTheNodes) {
 TEST(Mapping, SoManyOnEach) {
   const auto bound = bind_ranks(mapped_by(Unit::kNuma, 2), 3, machine(2, 4));
   EXPECT_EQ(bound[1], (Cpus{2, 10, 3, 11}));
-  EXPECT_EQ(bound[2], (Cpus{4, 12, 5, 13, 6, 14, 7, 15}));  // alone on its node
+  EXPECT_EQ(bound[2], (Cpus{4, 12, 5, 13, 6, 14, 7, 15}));
   EXPECT_NE(refusal(mapped_by(Unit::kNuma, 2), 5, machine(2, 4)).find("room for 4 on 2 parts"),
             std::string::npos);
 }

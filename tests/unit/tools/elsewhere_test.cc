@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection of a launcher, and translation of mpirun's options for it.
+// Selection of a launcher, and translation of mpirun's options for the launcher.
 #include "tools/mpirun/elsewhere.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a process does not end: its tracer or its state.
+// The reported reason of a process that does not end: its tracer or its state.
 #include "tools/mpirun/stuck.hpp"
 
 #include <gtest/gtest.h>

@@ -33,7 +33,7 @@ class CapturedMachine {
 
   [[nodiscard]] std::string root() const { return root_.string(); }
   std::vector<PciAddress> gpus;
-  std::string peers;  // SOFTCUDA_PEERS
+  std::string peers;
   void file(const std::string& path, const std::string& text) const {
     std::filesystem::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text << '\n';
@@ -81,7 +81,7 @@ class CapturedMachine {
     if (!driver.empty()) link(folder + "driver", "/sys/bus/pci/drivers/" + driver);
     link("sys/bus/pci/devices/" + path.substr(path.rfind('/') + 1), "../../../devices/" + path);
   }
-  // As in sysfs: a link to a folder below the device, which links back by `device`.
+  // As in sysfs, an adapter is a link to a folder below the device, and `device` links back.
   void add_adapter(const std::string& name, std::istream& words) const {
     std::string address;
     words >> address;

@@ -8,7 +8,6 @@
 namespace tern::topo {
 namespace {
 
-/// '1': the row reaches the column.
 std::vector<int> islands(const std::vector<std::string>& rows) {
   Reach reach(static_cast<int>(rows.size()));
   for (size_t i = 0; i < rows.size(); ++i)

@@ -33,9 +33,9 @@ std::string described(const std::string& name) {
 struct Expected {
   const char* machine;
   size_t gpus, adapters;
-  Joint::Kind joint;    // of all pairs of GPUs
-  int switch_links;     // per GPU
-  const char* nearest;  // per GPU: "PIX mlx5_0; ..."
+  Joint::Kind joint;
+  int switch_links;
+  const char* nearest;
   bool exports_dma_buf;
   Way way;
   const char* why;

@@ -93,7 +93,7 @@ TEST(Nvml, FailuresAreReasons) {
   EXPECT_EQ(nvml.joint(gpu(0), {}, nvml.links_of(gpu(0)), 0).kind, Kind::kUnknown);
 }
 
-// As in a container: NVML shows links, but not the remote GPUs.
+// As in a container, NVML shows links, but not the remote GPUs.
 TEST(Nvml, LinksTellWhereTheOtherGpuIsHiddenFromNvml) {
   Settings settings(Settings::Values{{"SOFTCUDA_DEVICES", "4"},
                                      {"SOFTCUDA_PEERS", kMixed},
@@ -113,7 +113,7 @@ TEST(Nvml, LinksTellWhereTheOtherGpuIsHiddenFromNvml) {
   EXPECT_EQ(unknown.why, "the other GPU's NVLinks are not known");
 }
 
-// Switches and GPUs look alike.
+// An old NVML cannot tell switches from GPUs.
 TEST(Nvml, AnOldOneKnowsDirectLinksAlone) {
   const Settings settings(Settings::Values{{"SOFTCUDA_DEVICES", "4"}, {"SOFTCUDA_PEERS", kMixed}});
   EXPECT_EQ(ask("nvml-old/libnvidia-ml.so.1", 1).kind, Kind::kNvlink);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for NCCL in tests on the software driver: the functions called by streams.cc and
-// allreduce.cc, by Tern's enqueued calls. The figures mean nothing. STAND_IN_VERSION is the
-// reported version (23007).
+// Stands in for NCCL in tests on the software driver, by Tern's enqueued calls. The figures mean
+// nothing. STAND_IN_VERSION is the reported version (23007).
 #include <mpi.h>
 #include <mpix.h>
 
@@ -18,7 +17,6 @@ struct Comm {
 };
 thread_local std::vector<MPI_Request> group;
 
-/// Made by the first call of all ranks.
 MPI_Comm of(void* communicator, Stream stream) {
   Comm& comm = *static_cast<Comm*>(communicator);
   if (comm.comm != MPI_COMM_NULL) return comm.comm;
