@@ -36,7 +36,8 @@ class Outbox {
   [[nodiscard]] std::byte* begin_frame(const SendRequest& request, size_t bytes,
                                        btl::Header* header) noexcept;
 
-  /// Writes the names for a zero-copy frame. Returns the end, at most kMostNames bytes on.
+  /// Writes the names for a zero-copy frame. Returns the end of the names, at most kMostNames bytes
+  /// on.
   static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::TypeSignature);
   [[nodiscard]] std::byte* write_names(const SendRequest& request, std::byte* room,
                                        btl::Header* header) const noexcept;

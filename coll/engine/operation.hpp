@@ -32,7 +32,7 @@ struct Side {
   core::Datatype* const* types = nullptr;
 };
 
-/// first_byte_of() returns null if the rank has no data, or for types relative to MPI_BOTTOM.
+/// first_byte_of() returns null if the rank has no data. With MPI_BOTTOM, true_lb() is the address.
 [[nodiscard]] inline std::byte* first_byte_of(const Side& side) noexcept {
   if (side.type == nullptr) return nullptr;
   return static_cast<std::byte*>(side.address) + side.type->true_lb();

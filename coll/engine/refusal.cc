@@ -15,8 +15,8 @@
 namespace tern::coll {
 namespace {
 
-// kTagsApart separates tags, so messages of calls begun elsewhere match no later call. If all ranks
-// refuse, tags stay equal.
+// A refusing rank skips kTagsApart tags, so messages of calls begun on other ranks match no later
+// call. If all ranks refuse, tags stay equal.
 constexpr uint32_t kTagsApart = 5003;
 constexpr int kFollowed = 16;
 // kLongest ns pass before a deferred refusal is sent; kWaits is the longest counted gap between

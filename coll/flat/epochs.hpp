@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlatEpochs: the epochs of a flat collective in flight: written ahead, read in order. Errors:
-// begin() and end() return them; read() returns an error class, and fail() has the text. A rank
-// with unreadable data posts poisoned slots. Lifetime: a pooled request, across calls.
+// begin() and end() return a Failure; read() returns an error class with fail() text. A rank with
+// unreadable data posts poisoned slots. Lifetime: a pooled request, across calls.
 #pragma once
 
 #include <optional>

@@ -40,8 +40,8 @@ inline constexpr size_t kLeastOnDevice = 65536;
   return operation.collective != Collective::kReduceScatter ||
          static_cast<size_t>(operation.input.type->size() * question.ranks) <= lane.room();
 }
-/// All ranks pass the same `method`. flat_run() returns MPI_ERR_TRUNCATE if a peer's part has
-/// another size.
+/// flat_run() runs the operation; all ranks pass the same `method`. Returns MPI_ERR_TRUNCATE, with
+/// the text in fail(), if a peer's part has another size.
 [[nodiscard]] int flat_run(const Operation& operation, FlatMethod method, Slots& slots);
 
 [[nodiscard]] bool all_read_all(Collective what) noexcept;

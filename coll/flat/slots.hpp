@@ -232,8 +232,8 @@ class Slab {
 
   std::unique_ptr<Slab> deep;
   uint32_t rooted_calls = 0;
-  /// rooted_room is the limit of a rooted part in bytes. With a core for each rank, a root waits
-  /// for no context switch, and longer parts stay in L1.
+  /// rooted_room: most bytes of a part in the deep slab; few if each rank has a core: then roots
+  /// need no deep slab against context switches, and longer parts stay in L1 in the shallow slab.
   uint32_t rooted_room = 0;
 
  private:

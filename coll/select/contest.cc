@@ -20,7 +20,7 @@ constexpr double kUnknown = 3;
 constexpr double kLook = 50;
 /// Predicted over true time of a small call.
 constexpr double kModelErrs = 3;
-/// A match is won by pairs with a lead, and by the median ratio.
+/// To win a match a rival must lead in kWins pairs, with a median ratio below kBy.
 constexpr int kWins = 7;
 constexpr float kBy = 1 / 1.08F;
 constexpr double kDrift = 1.5;

@@ -16,10 +16,10 @@
 //
 // Ranges are any, N, N.., ..M or N..M, inclusive; bytes are of the vector or of a block, with units
 // k, m, g. The first line with a fitting range and a capable algorithm applies. Lines with
-// "streams" apply only to collectives enqueued in GPU streams, other lines only elsewhere;
-// "kernels" further requires a preference for kernels. A line with a wire selects the wire, for
-// streams with support by the team. "model" leaves the choice to the cost model; the last four
-// lines set the model's figures.
+// "streams", "kernels" or a wire apply only to collectives enqueued in GPU streams, other lines
+// only to other collectives. "kernels" further requires a preference for kernels, a wire the team's
+// support of the wire. "model" leaves the choice to the cost model; the last four lines set the
+// model's figures.
 #pragma once
 
 #include <array>

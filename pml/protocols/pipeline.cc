@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline: the data crosses the transport's memory in fragments, which stay in cache while both
 // cores copy.
-//   receiver: Go; sender: Data, Data, ...; both are done with the last byte.
+//   receiver: Go; sender: Data, Data, ...; sender and receiver are done with the last byte.
 #include <algorithm>
 
 #include "base/copy.hpp"

@@ -94,9 +94,10 @@ class Job {
   Job& operator=(Job&& other) noexcept;
   ~Job();
 
-  /// Orders the job behind the application's late writes to `memory`.
+  /// Orders the job behind the application's copies and memsets to `memory` that have returned
+  /// early.
   void settle(const Memory& memory) noexcept;
-  /// Ends a job after settle() alone, without waiting.
+  /// Ends the job without waiting. Requires that the job has begun nothing except settle().
   void abandon() noexcept;
   void copy(void* to, const void* from, size_t bytes) noexcept;
   /// Like copy(), but requires that neither side is pageable.

@@ -92,7 +92,7 @@ class CommStream {
 };
 
 /// Islands: the parts of a communicator: the ranks of this NVLink domain, and the ranks with the
-/// same place in all domains. Each part has a shadow and a board.
+/// same place in all domains. Each of the two parts has its own shadow communicator and board.
 struct Islands {
   Islands(CommStream& whole, IslandMap of, std::shared_ptr<CommStream> within,
           std::shared_ptr<CommStream> between)

@@ -116,6 +116,8 @@ int check_leader(int leader, const char* name, int size) {
   return fail(MPI_ERR_RANK, "%s is %d, but its group has ranks 0..%d", name, leader, size - 1);
 }
 
+// Whether this group comes first in MPI_Intercomm_merge; with equal `high`, the peer index of rank
+// 0 decides.
 bool comes_first(const Communicator& inter, bool high, bool theirs) {
   if (high != theirs) return !high;
   return inter.group().peer_index(0) < inter.remote_group()->peer_index(0);
