@@ -98,7 +98,7 @@ bool TeamCollectives::run(BlockingCall& call) {
   return where == Where::kHost && !asks_first;
 }
 
-// The job has no stream if the data is elsewhere or unusable.
+// The job has no stream if the data lies on the host or on an unusable device.
 cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation) noexcept {
   cuda::Job job;
   const auto gives_up = [&] {

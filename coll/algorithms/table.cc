@@ -38,8 +38,8 @@ Cost tree(double depth, double fan, double n) {
 Cost tree_sum(double depth, double fan, double n) {
   return piped({depth * fan, depth * fan * n, 1, n, depth * fan * n, n});
 }
-/// Every rank writes and reads shared memory. `read` counts slots of others, at least a cache line
-/// each.
+/// Every rank writes and reads shared memory. `read` counts slots of other ranks, at least a cache
+/// line each.
 Cost flat(double epochs, double read, double copied, double reduced = 0) {
   return {{epochs, 0, 0, 0, reduced, copied, 1, read}, {}};
 }

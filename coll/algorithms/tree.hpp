@@ -17,8 +17,8 @@ class Tree {
   /// digit.
   [[nodiscard]] static Tree k_nomial(int32_t ranks, int32_t root, int32_t radix);
   /// by_levels(): leaders of the outermost groups form a binomial tree, then leaders within each
-  /// group. The root leads its group; elsewhere the lowest rank leads. Without levels the tree is
-  /// binomial.
+  /// group. The root leads its group; the lowest rank leads every other group. Without levels the
+  /// tree is binomial.
   [[nodiscard]] static Tree by_levels(const Levels* levels, int32_t ranks, int32_t root);
 
   [[nodiscard]] int32_t parent(int32_t rank) const noexcept { return at(rank).parent; }

@@ -144,7 +144,8 @@ void Refusals::defer(CommRefusals& state, RefusalState::Deferred refusal) {
   channel_.progress.stay_awake(1);
 }
 
-// A computing rank may still call the replacing collective.
+// waited_long() counts only time in MPI, because a computing rank may still call the replacing
+// collective.
 bool Refusals::waited_long(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return false;
   RefusalState::Deferred& deferred = *state.trouble->deferred;
@@ -315,7 +316,7 @@ void Refusals::take_one(CommRefusals& state, std::list<RefusalState::Coming>::it
   --state.communicator.pending;
 }
 
-// Stores a notice about a later call: this rank may refuse it too.
+// Stores a notice about a later call, which this rank may refuse too.
 void Refusals::take(CommRefusals& state, const RefusalState::Heard& heard, bool come) {
   core::Communicator& comm = state.communicator;
   RefusalState& trouble = trouble_of(state);

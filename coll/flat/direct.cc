@@ -56,7 +56,7 @@ void Direct::prepare() {
   if (!out_.dense()) aside_.resize(out_.bytes());
 }
 
-// In place, peers still read the memory of the result.
+// In place, the result goes to aside_ first, because peers still read the output.
 void Direct::prepare_reduce_scatter() {
   slots_.scratch(2 * kPiece);
   own_ = {0, length_of(rank_)};

@@ -23,7 +23,7 @@ inline constexpr size_t kLeastOnDevice = 65536;
   const Collective what = question.collective;
   return what == Collective::kScatter || what == Collective::kAlltoall ? all - question.bytes : all;
 }
-/// In room_for(), calls with a schedule use the large slab, for devices. Two levels need more slots
+/// room_for() gives calls with a schedule the large slab, for devices. Two levels need more slots
 /// than the small lane has.
 [[nodiscard]] inline size_t room_for(FlatMethod method, const Question& question,
                                      bool has_large) noexcept {

@@ -30,8 +30,8 @@ class FlatCall final : public CollRequest {
   explicit FlatCall(Flights& owner) noexcept;
   ~FlatCall() override;
 
-  /// If `large`, data may lie on a device, and the call uses slots only if none does. Throws
-  /// std::bad_alloc.
+  /// bind() with `large`: data may lie on a device, and the call uses slots only if no data does.
+  /// Throws std::bad_alloc.
   void bind(const Operation& operation, FlatQueue& queue, FlatMethod method, bool large);
   void own(std::unique_ptr<FlatQueue> queue) noexcept { own_ = std::move(queue); }
   void be_blocking() noexcept { blocking_ = true; }
@@ -135,7 +135,7 @@ class FlatQueue {
   FlatCall* writing_ = nullptr;    // first call with epochs to write
   uint64_t epochs_ = 0;
   int awaited_ = 0;               // first source without a post
-  int no_room_ = Slots::kNoRank;  // awaited by the next write
+  int no_room_ = Slots::kNoRank;  // rank awaited by the next write
   uint32_t fruitless_ = 0;        // rounds without events
   uint32_t timeout_ = 0;          // such rounds before asking
 };

@@ -168,7 +168,8 @@ class Slots {
 
  private:
   friend class Slab;
-  /// Many epochs without a wait would starve other progress.
+  /// A rank polls at every 16th epoch, because many epochs without a wait would starve other
+  /// progress.
   static constexpr uint64_t kEpochsBetweenPolls = 15;
   void poll() noexcept;
   [[nodiscard]] Slot* at(std::byte* slab, uint64_t epoch) const noexcept {
@@ -219,9 +220,9 @@ class Slab {
     return bytes <= lanes_.front().room() ? lanes_.front() : lanes_.back();
   }
   [[nodiscard]] Slots& lane() noexcept { return lanes_.front(); }
-  /// With more ranks than cores, waiting ranks yield at once.
+  /// crowded() is true with more ranks than cores: waiting ranks then yield at once.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
-  /// After leave(), even of an aborted epoch, this rank reads no more.
+  /// After leave(), even of an aborted epoch, this rank reads no more slots.
   void leave() noexcept;
   /// forget() must precede the unmapping of the slabs' memory.
   void forget() noexcept {

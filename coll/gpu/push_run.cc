@@ -191,7 +191,7 @@ void PushRun::describe() noexcept {
   a.what = cuda::PushArguments::kBarrier;
 }
 
-/// A side is null if the rank sends or receives nothing there.
+/// Input or output is null if the rank sends or receives nothing.
 void PushRun::describe_data() noexcept {
   cuda::PushArguments& a = arguments_;
   a.bytes = static_cast<int64_t>(block_bytes());

@@ -180,7 +180,7 @@ void Contest::replace(float ratio) noexcept {
     rows_[row].to_be_matched = rows_[row].to_be_matched && rows_[row].ratio < kClose;
 }
 
-// The second best may now be best, or the machine has changed.
+// The second-best row may now be best, or the machine has changed.
 void Contest::judge_watch(std::span<const uint32_t> worst) noexcept {
   int slower = 0, lost = 0;
   for (size_t pair = 0; pair < kWatchPairs; ++pair) {

@@ -35,7 +35,7 @@ struct Rule {
   Collective collective;
   int64_t least_ranks, most_ranks, least_bytes, most_bytes;
   bool one_host, many_hosts;
-  bool streams;  // GPU streams only; else never
+  bool streams;  // true: only in GPU streams; false: never in GPU streams
   bool kernels;
   Wire wire;
   const Algorithm* algorithm;  // null: the model chooses

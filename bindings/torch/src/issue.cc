@@ -53,7 +53,7 @@ bool Issue::must_queue() {
   return is_queued_;
 }
 
-// Blocks like the device queue would delay a nonblocking call.
+// await_turn() blocks as long as the device queue would delay a nonblocking call.
 void Issue::await_turn() {
   if (group_->queued > 0) {
     DeviceQueue::get().await_begun(*group_);
