@@ -131,7 +131,7 @@ class Pml {
                                    size_t /*bytes*/, MemoryHandle* /*handle*/) noexcept {
     return false;
   }
-  /// After wrong data, map() refuses memory of device `of` on `device`.
+  /// avoid() makes map() refuse memory of device `of` on `device`, after wrong data.
   virtual void avoid(const cuda::Uuid& /*device*/, const cuda::Uuid& /*of*/) {}
   [[nodiscard]] virtual bool avoids(const cuda::Uuid& /*device*/,
                                     const cuda::Uuid& /*of*/) const noexcept {

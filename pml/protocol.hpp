@@ -112,7 +112,7 @@ class ReceiverHalf : public Half {
   }
 };
 
-/// If a function throws std::bad_alloc, the next row is tried.
+/// The next row of the table is tried if a Protocol's function throws std::bad_alloc.
 struct Protocol {
   const char* name;
   wire::Way way;  // in a CTS

@@ -52,8 +52,8 @@ struct HostPlace {
 /// reduce_up() returns this rank's part of the result.
 Slice reduce_up(Builder& b, const Tree& tree);
 
-/// DoubleTree: two in-order binary trees over nodes 1..count. Each node is a leaf in at least one,
-/// unless count is 1. See: Sanders, Speck, Traff 2009.
+/// DoubleTree: two in-order binary trees over nodes 1..count. Each node is a leaf of at least one
+/// tree, unless count is 1. See: Sanders, Speck, Traff 2009.
 struct DoubleTree {
   int32_t count;
   bool second;

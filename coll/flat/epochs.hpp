@@ -48,8 +48,8 @@ class FlatEpochs {
     return epoch == Parts::kNoEpoch ? kNoEpoch : in_lane(epoch);
   }
   [[nodiscard]] int read(Slots& slots) noexcept;
-  /// If found_device(), some rank's data lies on a device, and the epochs have ended without
-  /// effect.
+  /// found_device() is true if some rank's data lies on a device; the epochs have then ended
+  /// without effect.
   [[nodiscard]] bool found_device() const noexcept { return found_device_; }
 
   [[nodiscard]] Failure end() noexcept { return staged_ ? staged_->upload() : Failure{}; }

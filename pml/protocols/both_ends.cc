@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both ends: the receiver copies chunks from the front, the sender from the back.
-//   receiver: Go with the destination; both copy; receiver: Done. Data with holes is staged: the
-//   receiver copies chunks while the sender packs others.
+//   receiver: Go with the destination; sender and receiver copy; receiver: Done. Data with holes is
+//   staged: the receiver copies chunks while the sender packs others.
 #include <algorithm>
 
 #include "core/peer.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between processes, for pull and both ends.
+// Copies between processes, for the protocols "pull" and "both ends".
 #include "pml/protocols/copies.hpp"
 
 #include <unistd.h>

@@ -21,7 +21,7 @@
 namespace tern {
 namespace {
 
-// A full pipe has already rung.
+// A full pipe has already woken the sleeper.
 void write_to(int fd) noexcept {
   const char byte = 1;
   (void)!::write(fd, &byte, 1);

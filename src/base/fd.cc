@@ -50,7 +50,7 @@ std::string file_limit() {
               static_cast<unsigned long long>(limit.rlim_cur / 1024));
 }
 
-/// On failure the result is not valid(), with errno.
+/// make_unlinked_in() sets errno and returns an invalid Fd on failure.
 Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   struct statvfs room {};
   if (::statvfs(folder.c_str(), &room) != 0) return Fd();

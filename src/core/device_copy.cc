@@ -79,7 +79,7 @@ bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
   }
 }
 
-// A kernel needs both ends on the job's device. Otherwise the driver copies rows.
+// A kernel needs source and target on the job's device. Otherwise the driver copies rows.
 template <bool kPacks>
 bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block,
                     size_t bytes) noexcept {

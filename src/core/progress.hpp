@@ -97,7 +97,8 @@ class Progress {
     configure({});
   }
 
-  /// Before a sleep, pollers must arrange to be rung.
+  /// is_before_sleep() is true in the last poll before a sleep: pollers must then arrange to be
+  /// rung.
   [[nodiscard]] bool is_before_sleep() const noexcept { return before_sleep_; }
 
   void add(Poll poller, void* self) noexcept;

@@ -58,7 +58,7 @@ class Device final : public DeviceContext {
     return attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
            attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   }
-  /// On a quiet device, makes kernels, streams, events and memory for the first messages. Each
+  /// Makes kernels, streams, events and memory for the first messages, if the device is quiet. Each
   /// allocation may wait for all device work, and device work for this rank.
   void prepare(size_t chunk, int chunks) noexcept;
   /// Whether the context was made anew, without a driver call for known memory.
@@ -217,8 +217,8 @@ class Gpus {
   }
   void set_mails(bool mails) noexcept { mails_ = mails; }
   void look_after() noexcept;
-  /// From now on calls are put into the application's streams, and progress allocates nothing on
-  /// devices.
+  /// After expect_enqueues() calls are put into the application's streams, and progress allocates
+  /// nothing on devices.
   void expect_enqueues() noexcept { enqueues_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] Device* any() noexcept;
   /// Frees everything; requires that no caller holds a Device. The rank may use GPUs again

@@ -31,7 +31,7 @@ class OpenAccesses {
     look_around();
     return MPI_SUCCESS;
   }
-  /// If the result is false, the caller must call finish().
+  /// If end_with_a_fence() returns false, the caller must call finish().
   [[nodiscard]] bool end_with_a_fence() noexcept {
     return messages == nullptr && log == nullptr && is_early();
   }

@@ -127,7 +127,7 @@ std::exception_ptr Issue::wait_for_requests(Milliseconds time) {
   return nullptr;
 }
 
-// Without MPIX_Comm_interrupt the group's end also ends the wait.
+// The group's end also ends wait_until() if the library lacks MPIX_Comm_interrupt.
 int Issue::wait_until(Clock::time_point deadline) {
   AlarmRequest alarm;
   const Group::Alarm link(*group_, *this, [&] {

@@ -104,7 +104,7 @@ void Membership::forget_world() {
     for (core::Object* object : process_.handles.live(kind)) process_.handles.erase(*object);
 }
 
-// Below MPI_THREAD_MULTIPLE no other thread is in MPI.
+// raise_level() is safe: below MPI_THREAD_MULTIPLE no other thread is in MPI.
 void Membership::raise_level(core::ThreadLevel level) noexcept {
   const bool had_threads = process_.threaded();
   process_.threads.level = level;

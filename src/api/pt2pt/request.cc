@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "requests" (MPI-5.0 sections 3.7 and 3.9).
+// MPI functions of the chapter "requests" (MPI-5.0 sections 3.7 and 3.9).
 #include "core/request.hpp"
 
 #include <memory>
@@ -170,7 +170,7 @@ class Collection {
   core::Ref<core::Object> hearer_;
 };
 
-/// After a failure returns MPI_ERR_IN_STATUS, and all statuses get an error code.
+/// collect_all() returns MPI_ERR_IN_STATUS after a failure, and all statuses get an error code.
 int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* statuses) noexcept {
   bool failed = false;
   for (int i = 0; i < requests.count(); ++i)
