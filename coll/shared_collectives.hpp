@@ -23,7 +23,7 @@ class SharedCollectives {
   /// ask_for_drivers() runs at a communicator's first large call without slots.
   void ask_for_drivers(const BlockingCall& call);
   /// All ranks create the call's slab together at its first use. Returns false if a rank has no
-  /// room.
+  /// free slab.
   [[nodiscard]] bool take_slots(BlockingCall& call);
 
   // why_not_X() returns null if executor X may serve the call, else the reason; the answer is equal

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: outgoing frames. Each peer has a queue of control messages and a queue of sends without
-// room.
-// Ordering: sends of one peer leave in call order, behind control messages.
+// Outbox: outgoing frames. Each peer has a queue of control messages and a queue of sends that
+// found no space. Ordering: sends of one peer leave in call order, behind control messages.
 #pragma once
 
 #include <deque>
@@ -12,7 +11,7 @@ namespace tern::pml {
 
 class Emitter {
  public:
-  /// emit() returns false without room. On true, the request may be gone.
+  /// emit() returns false if the transport has no space. On true, the request may be gone.
   virtual bool emit(SendRequest& request) noexcept = 0;
 
  protected:

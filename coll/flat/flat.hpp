@@ -50,7 +50,7 @@ inline constexpr size_t kLeastOnDevice = 65536;
 /// devices.
 [[nodiscard]] Where flat_run_here(const Operation& operation, Slots& slots, bool mine, int* code);
 /// `on_device`: this rank's data lies on a device. kHost: no rank's data lies on a device.
-/// kUnknown: some data does, but no rank keeps its data there.
+/// kUnknown: some data lies on a device, but no rank keeps its data there.
 [[nodiscard]] Where flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine,
                              bool on_device);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlatQueue: nonblocking flat collectives in flight, in call order, or one persistent collective.
-// A call takes the next epochs when started, in equal order on all ranks. Each rank writes ahead,
-// up to the lane's depth, and reads in order; calls without room queue. The first call exchanges
+// FlatQueue: nonblocking flat collectives in flight, in call order, or one persistent collective. A
+// call takes the next epochs when started, in equal order on all ranks. Each rank writes ahead, up
+// to the lane's depth, and reads in order; calls without free slots queue. The first call exchanges
 // slab numbers by messages; if a rank has no slab, all calls become schedules. A large call with
 // some data on a device becomes a schedule on all ranks. A persistent call has a private queue,
 // since ranks may start several in any order.

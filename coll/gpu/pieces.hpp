@@ -32,7 +32,7 @@ class Pieces {
     size_t region, local;
     size_t grain;
     MPI_Count least, least_pass;  // least number of passes, with at least `least_pass` bytes each
-    bool sides;                   // local memory holds both sides of any operation
+    bool sides;                   // local memory holds input and output of any operation
   };
   Pieces(const Operation& operation, const Placed& placed, const Room& room) noexcept;
   /// Engines that cut passes themselves take a single pass of any size.

@@ -39,7 +39,7 @@ HandedPipes& handed_pipes() {
   return all;
 }
 
-// A descriptor from /proc works in both directions; a keeper hands out both ends.
+// A descriptor from /proc works in both directions; a keeper hands out both ends of the pipe.
 void write_to_pipe(const FileOffer& offer) {
   HandedPipes& handed = handed_pipes();
   const std::lock_guard<std::mutex> guard(handed.mutex);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: polls the registered rooms for a waiting rank, then leaves the core.
-// Why: with more ranks than cores, a spinning rank keeps its peer from running. Threads: poll() and
-// wait() need the channel's lock at MPI_THREAD_MULTIPLE.
+// Progress: polls the registered pollers for a waiting rank, then leaves the core. Why: with more
+// ranks than cores, a spinning rank keeps its peer from running. Threads: poll() and wait() need
+// the channel's lock at MPI_THREAD_MULTIPLE.
 #pragma once
 
 #include <algorithm>

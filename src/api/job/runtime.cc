@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime: starts the rooms bottom up and ends in reverse.
+// Runtime: starts the modules bottom up and ends them in reverse.
 #include "api/job/runtime.hpp"
 
 #include <algorithm>
