@@ -316,7 +316,7 @@ void Refusals::take_one(CommRefusals& state, std::list<RefusalState::Coming>::it
   --state.communicator.pending;
 }
 
-// Stores a notice about a later call, which this rank may refuse too.
+// take() acts on a notice, and stores a notice about a later call, which this rank may refuse too.
 void Refusals::take(CommRefusals& state, const RefusalState::Heard& heard, bool come) {
   core::Communicator& comm = state.communicator;
   RefusalState& trouble = trouble_of(state);

@@ -258,7 +258,8 @@ void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept
                       request->outcome.source, request->transfer.bytes)});
 }
 
-// Frames without a request are ignored: peers may still answer after an interrupt.
+// Frames without a request are logged, but not after an interrupt: peers may still answer ended
+// requests.
 void Transfers::ignore(const char* what) const noexcept {
   if (!context_.process.has_interrupted.load(std::memory_order_relaxed)) log_line("%s", what);
 }

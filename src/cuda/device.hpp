@@ -61,7 +61,7 @@ class Device final : public DeviceContext {
   /// Makes kernels, streams, events and memory for the first messages, if the device is quiet. Each
   /// allocation may wait for all device work, and device work for this rank.
   void prepare(size_t chunk, int chunks) noexcept;
-  /// Whether the context was made anew, without a driver call for known memory.
+  /// Whether the device's context has ended, without a driver call for known memory.
   [[nodiscard]] bool has_ended(const Memory& memory) const noexcept {
     return !late_writes.knows(memory) && stale();
   }

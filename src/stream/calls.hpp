@@ -41,7 +41,8 @@ class Calls {
   /// Once `fate` is dead, the stream lacks words, and no further call is enqueued.
   Fate fate;
 
-  /// stop_calls() locks out other calls while devices work alone; the first half is free meanwhile.
+  /// stop_calls() locks out other calls while devices work alone; the board's first half is free
+  /// meanwhile.
   [[nodiscard]] std::unique_lock<std::mutex> stop_calls() {
     return std::unique_lock<std::mutex>(enqueuing_);
   }
