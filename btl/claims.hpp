@@ -9,8 +9,7 @@
 namespace tern::btl {
 
 struct alignas(64) SharedClaims {
-  std::atomic<uint64_t> taken{
-      0};  // low 32 bits: chunks taken from the front; high 32 bits: from the back
+  std::atomic<uint64_t> taken{0};  // chunks taken: low 32 bits front, high 32 bits back
   std::atomic<uint32_t> finished{0};
   std::atomic<uint32_t> failed{0};
   std::atomic<uint32_t> ready{kAll};

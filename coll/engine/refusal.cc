@@ -209,7 +209,8 @@ void Refusals::tell_deferred(CommRefusals& state) noexcept {
               deferred.why);
 }
 
-// If calls have followed, the rank may still enter the next call.
+// tell_waiting() sends kAbsent if calls have followed the refusal: the rank may still enter the
+// next call.
 void Refusals::tell_waiting(CommRefusals& state) {
   RefusalState::Deferred& refused = *state.trouble->deferred;
   if (refused.followed == 0) return tell_deferred(state);

@@ -98,7 +98,7 @@ const std::byte* Direct::for_others(const std::byte* data, size_t bytes) {
   return packed_.data();
 }
 
-// The launcher reports the cause of ESRCH first.
+// cannot_get() lets the launcher report the cause of a peer's death (ESRCH) first.
 int Direct::cannot_get(int rank, uint64_t address, size_t bytes, int error) noexcept {
   if (error != ESRCH)
     return fail(MPI_ERR_OTHER, "%s: %zu bytes at 0x%" PRIx64 " of rank %d cannot be read: %s",

@@ -32,8 +32,7 @@ struct Hop {
 
 /// Without data, all barrier algorithms are the same kernel.
 bool serves(const Placed& placed, Collective what) noexcept {
-  constexpr int kMostOfBarrier = 16;  // ranks; modelled: above, other algorithms send fewer
-                                      // messages
+  constexpr int kMostOfBarrier = 16;  // ranks; modelled: above, other algorithms send less
   if (what == kBarrier) return placed.schedule.ranks <= kMostOfBarrier;
   return placed.has(kOneHop) || placed.has(kTwoHops);
 }

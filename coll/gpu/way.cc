@@ -11,7 +11,7 @@
 namespace tern::coll {
 namespace {
 
-// Largest vector or block for kernels; modelled, not measured.
+// kMostByKernel: largest vector or block for kernels; modelled, not measured.
 constexpr size_t kMostByKernel = 1 << 20;
 // From 3 ranks on, a switch saves a third of a ring's traffic.
 constexpr int kLeastToMulticast = 3;

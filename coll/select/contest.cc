@@ -9,16 +9,16 @@ namespace tern::coll {
 namespace {
 
 constexpr double kBudget = 0.02;
-/// Slower rivals get no match.
+/// kClose: slower rivals get no match.
 constexpr float kClose = 1.1F, kCloseInLearning = 1.5F;
 /// A single disturbed pair must not decide, so a probe is repeated.
 constexpr int kProbes = 2;
 /// kUnknown: assumed ratio of an unmeasured row. The model ignores contention, and excludes rows
 /// beyond this factor.
 constexpr double kUnknown = 3;
-/// ns before the first agreement.
+/// kLook: ns of a clock reading before the first agreement.
 constexpr double kLook = 50;
-/// Predicted over true time of a small call.
+/// kModelErrs: predicted over true time of a small call.
 constexpr double kModelErrs = 3;
 /// To win a match a rival must lead in kWins pairs, with a median ratio below kBy.
 constexpr int kWins = 7;

@@ -115,7 +115,7 @@ Fd make_memfd(const char* name, size_t bytes) {
   return fd;
 }
 
-// Only its own user can shrink a nameless file.
+// has_fixed_size() accepts sealed files, and nameless files, which no other user can shrink.
 bool has_fixed_size(int fd) noexcept {
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return true;

@@ -50,7 +50,7 @@ class HangReport {
   // launcher does.
   static std::shared_ptr<HangReport> begin(const std::shared_ptr<Group>& world, bool watches_peers);
   ~HangReport();
-  /// Returns the hang report of the newest world.
+  // Returns the hang report of the newest world.
   static std::shared_ptr<HangReport> current();
 
   std::string describe(const std::vector<int>& ranks) const;

@@ -44,7 +44,7 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
 
 namespace {
 
-/// After several errors, each request's status gets its own error.
+/// `with_error`: the status also gets the request's error.
 int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* status,
                    bool with_error) noexcept {
   if (request != nullptr) return collect(*request, handle, status, with_error);
