@@ -20,9 +20,9 @@
 // Threads. Callers hold the lock of the Btl's channel. Each pair of channels (c here, r at the
 // peer) has an endpoint; r is the communicator's channel hint modulo the peer's number of channels.
 //
-// Sleeping. A rank sleeps on its doorbell. Peers ring after a commit, and after freeing room. The
-// sleeper polls once between arming and sleeping. If peers cannot ring, the rank also sleeps on
-// Btl::alarm, or stays awake (core::Progress::stay_awake).
+// Sleeping. A rank sleeps on its doorbell. Peers ring after a commit, and after freeing space in a
+// ring. The sleeper polls once between arming and sleeping. If peers cannot ring, the rank also
+// sleeps on Btl::alarm, or stays awake (core::Progress::stay_awake).
 #pragma once
 
 #include <cstddef>
@@ -90,7 +90,7 @@ struct Destination {
 /// A null member of Caps is an absent capability.
 struct Caps {
   bool maps = true;
-  bool same_process = false;  // this rank, or another thread's
+  bool same_process = false;  // the peer is this rank, or a rank in another thread
   FrameQueue* queue = nullptr;
   ZeroCopy* zero_copy = nullptr;
   Rdma* rdma = nullptr;

@@ -86,7 +86,7 @@ class Rdma {
 class PeerCopy {
  public:
   [[nodiscard]] virtual bool works() noexcept = 0;
-  /// get() returns 0 or an errno. A call takes at most 1,024 pieces and 0x7ffff000 bytes.
+  /// get() returns 0 or an errno. A call takes at most 1,024 memory pieces and 0x7ffff000 bytes.
   [[nodiscard]] virtual int get(const iovec* local, size_t locals, const iovec* remote,
                                 size_t remotes) noexcept = 0;
   [[nodiscard]] virtual int put(const iovec* local, size_t locals, const iovec* remote,
@@ -101,6 +101,7 @@ class Claims {
   [[nodiscard]] virtual SharedClaims* open(uint32_t* name) noexcept = 0;
   virtual void close(uint32_t name) noexcept = 0;
   [[nodiscard]] virtual SharedClaims* find(uint32_t name) noexcept = 0;
+  /// Wakes the peer if it sleeps, after a change of shared claims.
   virtual void wake_peer() noexcept = 0;
 
  protected:

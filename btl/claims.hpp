@@ -9,7 +9,7 @@
 namespace tern::btl {
 
 struct alignas(64) SharedClaims {
-  std::atomic<uint64_t> taken{0};  // low half: taken from the front; high half: from the back
+  std::atomic<uint64_t> taken{0};  // chunks taken: low 32 bits front, high 32 bits back
   std::atomic<uint32_t> finished{0};
   std::atomic<uint32_t> failed{0};
   std::atomic<uint32_t> ready{kAll};
@@ -18,8 +18,8 @@ struct alignas(64) SharedClaims {
   static constexpr uint64_t kNone = UINT64_MAX;
   static constexpr uint32_t kAll = UINT32_MAX;
 
-  /// claim_front() and claim_back() return kNone if all chunks are taken, or the next chunk is not
-  /// ready.
+  /// The receiver claims chunks from the front, the sender from the back. claim_front() and
+  /// claim_back() return kNone if all chunks are taken, or the next chunk is not ready.
   uint64_t claim_front(uint64_t chunks) noexcept {
     if (all_taken(chunks)) return kNone;
     const uint32_t first_not_ready = ready.load(std::memory_order_acquire);

@@ -23,17 +23,17 @@ namespace tern::btl {
 
 struct Listed {
   uint64_t ledger;
-  int32_t descriptor;  // of the ledger's file, in the owner
+  int32_t descriptor;  // of the ledger's file, in the owner's process
   uint32_t row;
 };
 
-/// Sent byte for byte.
+/// A MemoryHandle is sent byte for byte.
 struct MemoryHandle {
   enum class HandleForm : uint32_t {
     kNone,  // valid in the owner only
     kLegacy,
     kListed,  // mappings named in the ledger
-    kFabric,  // one of these mappings, with a fabric handle
+    kFabric,  // a mapping named in the ledger, with a fabric handle
   };
   HandleForm form;
   int32_t pid;  // in the owner's PID namespace
@@ -92,6 +92,7 @@ class Devices {
   ~Devices();
   [[nodiscard]] bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
                            size_t bytes, MemoryHandle* handle) noexcept;
+  /// Maps a peer's device memory. Null if no device transport reaches the memory; logged once.
   [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                       cuda::Device& device) noexcept;
   void look_after() noexcept {

@@ -46,7 +46,7 @@ void Devices::look_if_time() noexcept {
   const int64_t now = now_ns();
   if (now < next_look_ns_) return;
   next_look_ns_ = now + kPeriodUs * 1000;
-  if (cuda::driver() == nullptr) return;  // in a forked child
+  if (cuda::driver() == nullptr) return;  // no driver in a forked child
   for (const auto& way : ways_) way->look_after();
   process_.gpus.look_after();
 }

@@ -66,7 +66,7 @@ Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
   }
 }
 
-// Among transports between hosts, goes_first() decides.
+// goes_first() decides the order of transports between hosts.
 void Table::make_all(Sink& sink) {
   const auto between = [](const auto& btl) { return btl->may_lose_peers(); };
   for (const Transport* transport : transports()) {

@@ -23,7 +23,7 @@ class SharedCollectives {
   /// ask_for_drivers() runs at a communicator's first large call without slots.
   void ask_for_drivers(const BlockingCall& call);
   /// All ranks create the call's slab together at its first use. Returns false if a rank has no
-  /// room.
+  /// free slab.
   [[nodiscard]] bool take_slots(BlockingCall& call);
 
   // why_not_X() returns null if executor X may serve the call, else the reason; the answer is equal
@@ -39,10 +39,11 @@ class SharedCollectives {
   [[nodiscard]] static const char* why_not_in_slots(const BlockingCall& call) noexcept;
   [[nodiscard]] bool run_in_slots(BlockingCall& call);
 
-  /// Slots may have shown a device driver loaded later than the communicator.
+  /// Notes a device driver loaded after the communicator's creation, as found by the slots.
   static void note_devices(const BlockingCall& call) noexcept;
 
-  /// With `where`, ranks first exchange placement, and run only if all data lies on the host.
+  /// run_plain() with `where`: ranks first exchange placement, and run only if all data lies on the
+  /// host.
   [[nodiscard]] static int run_plain(const BlockingCall& call, Where* where = nullptr);
 
   /// make_flight() returns null if a schedule must serve the call.

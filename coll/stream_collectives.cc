@@ -186,7 +186,7 @@ void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Place
 Failure StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
                                          const Operation& operation, const Way& way,
                                          cuda::Job& job) {
-  // The host can end ordinary calls.
+  // Only calls in the program's streams have a timeout, because the host can end ordinary calls.
   const uint64_t timeout = job.borrowed() ? context_.process.params.gpu_timeout * 1000 : 0;
   const auto go = [&](auto&& run) {
     explain_way(state, team, placed, way, run);

@@ -98,7 +98,7 @@ bool TeamCollectives::run(BlockingCall& call) {
   return where == Where::kHost && !asks_first;
 }
 
-// The job has no stream if the data is elsewhere or unusable.
+// The job has no stream if the data lies on the host or on an unusable device.
 cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation) noexcept {
   cuda::Job job;
   const auto gives_up = [&] {
@@ -129,9 +129,9 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
   return job;
 }
 
-// A program may always have work in the default stream, but adds none during a call. Calls 4, 8,
-// 16, ... therefore wait until the stream is empty. All ranks count calls alike. Work that waits
-// for another rank outlasts the attempt.
+// Calls 4, 8, 16 and so on wait until the default stream is empty: a program may always have work
+// in this stream, but adds none during a call. All ranks count calls alike. Work that waits for
+// another rank outlasts the attempt.
 bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
   constexpr uint32_t kFirst = 4, kToTell = 256;
   constexpr int64_t kLongest = 100'000'000;  // ns

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// BounceOut, BounceIn: device memory staged through pinned host memory, in overlapping chunks.
-// Why: for devices without access to each other, unshareable memory, or a host buffer at one end.
-// The device packs and unpacks, so only dense data crosses the link. Lifetime: one message.
+// BounceOut, BounceIn: device memory staged through pinned host memory, in overlapping chunks. Why:
+// for devices without access to each other, unshareable memory, or a host buffer of sender or
+// receiver. The device packs and unpacks, so only dense data crosses the link. Lifetime: one
+// message.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,7 @@ struct Chunk {
 
 class Bounce {
  public:
-  /// `by` is the copying device, for a peer's memory.
+  /// `by`: the device that copies a peer's memory.
   Bounce(core::Process& process, const core::Data& buffer, size_t bytes,
          cuda::Device* by = nullptr);
   [[nodiscard]] bool failed() const noexcept { return !failure_.empty(); }

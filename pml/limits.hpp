@@ -15,7 +15,7 @@ inline constexpr size_t kMostEager = 65280;
 inline constexpr size_t kMostEagerOnDevice = 8192;
 /// kMostPrefix holds all prefixes of an eager message.
 inline constexpr size_t kMostPrefix = 128;
-/// Zero copy pays from this size on.
+/// kLeastDirect: zero copy pays from this size on.
 inline constexpr size_t kLeastDirect = 1024;
 
 struct Limits {

@@ -18,7 +18,7 @@ Outbox::Outbox(core::Channel& channel)
   for (int i = 0; i < kMadeBefore; ++i) give_back(&controls_.emplace_back());
 }
 
-// Without memory and spares, the process ends (base/last_words.hpp).
+// The process ends if neither memory nor a spare control message is left (base/last_words.hpp).
 PeerState::Control& Outbox::take_control() noexcept {
   if (spare_ != nullptr) return *std::exchange(spare_, spare_->next);
   return controls_.emplace_back();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: outgoing frames. Each peer has a queue of control messages and a queue of sends without
-// room.
-// Ordering: sends of one peer leave in call order, behind control messages.
+// Outbox: outgoing frames. Each peer has a queue of control messages and a queue of sends that
+// found no space. Ordering: sends of one peer leave in call order, behind control messages.
 #pragma once
 
 #include <deque>
@@ -12,7 +11,7 @@ namespace tern::pml {
 
 class Emitter {
  public:
-  /// emit() returns false without room. On true, the request may be gone.
+  /// emit() returns false if the transport has no space. On true, the request may be gone.
   virtual bool emit(SendRequest& request) noexcept = 0;
 
  protected:
@@ -36,7 +35,8 @@ class Outbox {
   [[nodiscard]] std::byte* begin_frame(const SendRequest& request, size_t bytes,
                                        btl::Header* header) noexcept;
 
-  /// Writes the names for a zero-copy frame. Returns the end, at most kMostNames bytes on.
+  /// Writes the names for a zero-copy frame. Returns the end of the names, at most kMostNames bytes
+  /// on.
   static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::TypeSignature);
   [[nodiscard]] std::byte* write_names(const SendRequest& request, std::byte* room,
                                        btl::Header* header) const noexcept;

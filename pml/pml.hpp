@@ -28,7 +28,7 @@ inline constexpr int kRefusalTag = INT_MIN;
 
 enum class Mode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
 
-/// The pml looks up an unknown memory kind.
+/// The pml looks up a Buffer's unknown memory kind.
 using Buffer = core::Data;
 
 /// Callers handle MPI_PROC_NULL.
@@ -41,8 +41,8 @@ struct Envelope {
 
 struct Statistics {
   uint64_t eager = 0, eager_bytes = 0;
-  uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, including:
-  uint64_t in_fragments = 0, by_both_ends = 0;  // and the rest, read by the receiver
+  uint64_t announced = 0, announced_bytes = 0;  // sent by RTS; of these:
+  uint64_t in_fragments = 0, by_both_ends = 0;  // the receiver reads the rest
   uint64_t received = 0;
   uint64_t unexpected = 0;
   uint64_t kept = 0, kept_bytes = 0, most_kept = 0;  // in the queue now, and the maximum
@@ -131,7 +131,7 @@ class Pml {
                                    size_t /*bytes*/, MemoryHandle* /*handle*/) noexcept {
     return false;
   }
-  /// After wrong data, map() refuses memory of device `of` on `device`.
+  /// avoid() makes map() refuse memory of device `of` on `device`, after wrong data.
   virtual void avoid(const cuda::Uuid& /*device*/, const cuda::Uuid& /*of*/) {}
   [[nodiscard]] virtual bool avoids(const cuda::Uuid& /*device*/,
                                     const cuda::Uuid& /*of*/) const noexcept {

@@ -81,7 +81,7 @@ class SenderHalf : public Half {
   virtual void announce(Announcement* /*out*/) const noexcept {}
   [[nodiscard]] virtual bool accepts(const wire::Go& /*go*/) const noexcept { return false; }
   virtual void learn_key(std::span<const std::byte> /*key*/) noexcept {}
-  /// The receiver has chosen this protocol.
+  /// Called when the receiver has chosen this protocol.
   [[nodiscard]] virtual HalfStep begin(const wire::Go& /*go*/) noexcept { return HalfStep::kWait; }
   /// Whether the receiver may still switch to an `always` protocol.
   [[nodiscard]] virtual bool may_be_replaced() const noexcept { return false; }
@@ -99,12 +99,12 @@ class SenderHalf : public Half {
 class ReceiverHalf : public Half {
  public:
   [[nodiscard]] virtual HalfStep begin() noexcept = 0;
-  /// For wire::kData frames.
+  /// Whether the half takes wire::kData frames.
   [[nodiscard]] virtual bool takes_data() const noexcept { return false; }
   [[nodiscard]] virtual HalfStep take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
     return HalfStep::kWait;
   }
-  /// All puts have landed. Called only if awaits_landing().
+  /// Called when all puts have landed, only if awaits_landing().
   [[nodiscard]] virtual HalfStep landed() noexcept { return HalfStep::kWait; }
   [[nodiscard]] virtual bool awaits_landing() const noexcept { return false; }
   [[nodiscard]] virtual bool depends_on_sender() const noexcept {
@@ -112,7 +112,7 @@ class ReceiverHalf : public Half {
   }
 };
 
-/// If a function throws std::bad_alloc, the next row is tried.
+/// The next row of the table is tried if a Protocol's function throws std::bad_alloc.
 struct Protocol {
   const char* name;
   wire::Way way;  // in a CTS

@@ -25,19 +25,20 @@ class RequestPool {
   [[nodiscard]] SendRequest* make_send(const Buffer& buffer, const Envelope& to,
                                        Mode mode) noexcept;
   [[nodiscard]] RecvRequest* make_recv(const Buffer& buffer, const Envelope& from) noexcept;
-  /// All sends that finish inside their call share this request; null under TERN_CHECK=leaks.
+  /// Sends that finish inside the call share this request; null under TERN_CHECK=leaks.
   [[nodiscard]] SendRequest* completed_send() const noexcept {
     return tracks_ ? nullptr : completed_;
   }
 
+  /// Starts the operation, which holds a reference to the request until finish().
   void begin(SendRequest& request, int lost) noexcept;
   void begin(RecvRequest& request) noexcept;
-  /// With MPI_SUCCESS, a receive keeps an earlier error (truncation). A send ends only after all
-  /// transport operations.
+  /// finish() with MPI_SUCCESS keeps a receive's earlier error (truncation). A send ends only after
+  /// all transport operations.
   void finish(SendRequest& request, int error) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
   void done(SendRequest& request) noexcept;
-  /// fail() is the only way to fail a started request. Transfers notifies the other end.
+  /// Ends a started request with an error and a text. Transfers notifies the peer.
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   TERN_COLD void fail(RecvRequest& request, const Failure& failure) noexcept;
   TERN_COLD void fail(SendRequest& request, const Fate& fate) noexcept;

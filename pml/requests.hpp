@@ -23,7 +23,7 @@ namespace tern::pml {
 class MessageEngine;
 struct SendRequest;
 
-/// For TERN_CHECK=types.
+/// The type signature of a buffer, for TERN_CHECK=types.
 [[nodiscard]] wire::TypeSignature signature_of(const Buffer& buffer) noexcept;
 
 /// Example: "from rank 1 of MPI_COMM_WORLD with tag 7".
@@ -31,8 +31,8 @@ void describe_source(const Envelope& from, WaitReport* report);
 
 struct Traffic {
   uint64_t eager = 0, eager_bytes = 0;
-  uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, including:
-  uint64_t piped = 0, shared = 0;               // in fragments, and copied by both ends
+  uint64_t announced = 0, announced_bytes = 0;  // sent by RTS; of these:
+  uint64_t piped = 0, shared = 0;               // in fragments, and copied by sender and receiver
   void count(size_t bytes) noexcept {
     ++eager;
     eager_bytes += bytes;
@@ -61,9 +61,9 @@ struct alignas(64) PeerState {
   PeerState* next_listed = nullptr;
   bool listed = false;
   // Eager limits are in bytes; -1 means RTS only.
-  int64_t now_limit = -1;  // complete on return
+  int64_t now_limit = -1;  // limit of sends complete on return
   int64_t eager_limit = -1;
-  int64_t direct_limit = -1;  // by zero copy
+  int64_t direct_limit = -1;  // limit of zero copy
   struct {
     int64_t now, eager, direct;
   } usual{-1, -1, -1};

@@ -28,14 +28,14 @@ enum Kind : uint8_t {
 inline constexpr uint8_t kLong = 0x40;
 /// With kSigned, a Signature follows the LongContext.
 inline constexpr uint8_t kSigned = 0x20;
-/// With kWithHandle, a btl::MemoryHandle follows, then possibly Pieces.
+/// With kWithHandle, a btl::MemoryHandle follows, then possibly DevicePieces.
 inline constexpr uint8_t kWithHandle = 0x10;
 
 struct LongContext {
   uint64_t creator;
   uint64_t counter;
 };
-/// For TERN_CHECK=types.
+/// A TypeSignature serves TERN_CHECK=types.
 struct TypeSignature {
   uint64_t hash;
   uint64_t elements;

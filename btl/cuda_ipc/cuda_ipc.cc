@@ -57,8 +57,8 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
     failure_.why = "an earlier attempt showed that the device cannot map this memory";
     return nullptr;
   }
-  // The trial comes first, because some drivers cannot open the trial's block beside other memory
-  // of its 2 MiB.
+  // The trial's block is opened first, because some drivers cannot open the block beside other
+  // memory of its 2 MiB.
   if (!(handle.device == device.uuid) && !gives_right_data(handle, device)) return nullptr;
   auto mapped = handle.form == MemoryHandle::HandleForm::kLegacy ? map_legacy(handle, device)
                                                                  : map_listed(handle, device);

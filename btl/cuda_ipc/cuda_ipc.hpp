@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CudaIpc: maps device memory of other processes of this machine.
-// Cache: a mapping is reused while the allocation's buffer id is the same, up to a number of bytes.
-// Unmapping waits for all device work. So CudaIpc unmaps only unused mappings: for room, for other
-// memory at the same address, or after the owner has withdrawn the memory.
+// CudaIpc: maps device memory of other processes of this machine. Cache: a mapping is reused while
+// the allocation's buffer id is the same, up to a number of bytes. Unmapping waits for all device
+// work. So CudaIpc unmaps only unused mappings: to make room in the cache, for other memory at the
+// same address, or after the owner has withdrawn the memory.
 #pragma once
 
 #include <list>
@@ -31,7 +31,7 @@ class CudaIpc final : public DeviceTransport {
 
  private:
   class Use;
-  /// device, owner's process_id(), owner's address
+  /// A Key is the device, the owner's process_id() and the owner's address.
   using Key = std::tuple<const cuda::Device*, uint64_t, uint64_t>;
   using Imports = std::map<Key, Import>;
   using Closing = std::list<std::shared_ptr<Closer::Going>>;

@@ -262,8 +262,8 @@ bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_
   return false;
 }
 
-// A descriptor keeps memory alive, perhaps as the last holder. A late receiver takes the message
-// through the host, which costs little beside the delay.
+// A descriptor keeps memory alive, perhaps as the last holder. A receiver that comes later takes
+// the message through the host, which costs little beside the delay.
 void Exports::close_idle(uint32_t place, int64_t now) noexcept {
   constexpr int64_t kIdle = 5'000'000'000;
   Export& entry = entries_[place];

@@ -38,7 +38,7 @@ class Exports {
   void leave() noexcept;
 
  private:
-  /// Ids of the two kinds may coincide.
+  /// A Name includes the IdKind, because ids of different kinds may coincide.
   struct Name {
     uint64_t id = 0;
     cuda::IdKind kind = cuda::IdKind::kBuffer;

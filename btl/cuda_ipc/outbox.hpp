@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: sends the ledger's descriptors to readers, the peers with a request.
-// Why: a peer asks once; new descriptors follow unasked, before their handle (base/mail.hpp).
-// Threads: under the lock of Exports.
+// Outbox: sends the ledger's descriptors to readers, the peers with a request. Why: a peer asks
+// once; new descriptors follow unasked, before the handle of their memory (base/mail.hpp). Threads:
+// under the lock of Exports.
 #pragma once
 
 #include <vector>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trials: a block with a known pattern per device, for peers to test their links.
-// Why: on some machines (PCIe switches with access control, virtual machines) peer mappings work,
-// but reads return wrong data. The owner fills a block of a quiet device and lists the block in the
-// ledger. A peer maps and compares the block before other memory of the device. Both wait 20 ms for
-// their copy, longer on busy cores, because a kernel of another library may head the hardware queue
-// and wait for messages of this rank.
-// Threads: under the lock of Exports, or of the transport.
+// Trials: a block with a known pattern per device, for peers to test their links. Why: on some
+// machines (PCIe switches with access control, virtual machines) peer mappings work, but reads
+// return wrong data. The owner fills a block of a quiet device and lists the block in the ledger. A
+// peer maps and compares the block before other memory of the device. Owner and peer wait 20 ms for
+// their copies, longer on busy cores, because a kernel of another library may head the hardware
+// queue and wait for messages of this rank. Threads: under the lock of Exports, or of the
+// transport.
 #pragma once
 
 #include <cstddef>

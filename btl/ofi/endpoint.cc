@@ -49,7 +49,7 @@ bool OfiEndpoint::send(const Header& header, const void* payload) noexcept {
   return true;
 }
 
-// One frame may wait for room, because commit() cannot fail.
+// One frame may wait for space in libfabric's queue, because commit() cannot fail.
 std::byte* OfiEndpoint::begin(size_t /*bytes*/) noexcept {
   if (waiting_ != nullptr) return nullptr;
   FrameBuffer* const block = port_.blocks.take();

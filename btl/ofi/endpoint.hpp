@@ -42,7 +42,7 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
   Port& port_;
   const fi_addr_t to_;
   Sending* filling_ = nullptr;
-  Sending* waiting_ = nullptr;  // found no room; blocks later frames
+  Sending* waiting_ = nullptr;  // found libfabric's queue full; blocks later frames
   uint32_t under_way_ = 0;
   bool refused_ = false;
   uint32_t moved_ = 0;  // sends and completions, modulo 2^32

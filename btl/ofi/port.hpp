@@ -20,7 +20,7 @@ using net::WireHead;
 class OfiEndpoint;
 
 struct CompletionContext {
-  fi_context2 libfabrics;  // first, for the same address
+  fi_context2 libfabrics;  // first member, so a context has the same address
   bool receives;
 };
 

@@ -18,8 +18,7 @@
 namespace tern::btl::sm {
 
 inline constexpr size_t kInline = kLine - sizeof(Header);
-inline constexpr uint8_t kPooled = 0x80;  // bit of Header::kind: the payload is in the writer's
-                                          // pool
+inline constexpr uint8_t kPooled = 0x80;  // bit of Header::kind: payload in the writer's pool
 inline constexpr uint8_t kSkip = 0x7f;    // Header::kind: continue at the start of the ring
 
 inline uint64_t lines_for(size_t payload) noexcept {

@@ -36,7 +36,7 @@ struct SegmentHead {
   std::atomic<uint32_t> gone;
   static constexpr uint32_t kLeft = 1, kDied = 2;  // kDied is set by peers
   alignas(kLine) Doorbell doorbell;
-  /// Senders claim rings and pairs in order.
+  /// Senders claim rings and SharedClaims in order.
   struct alignas(kLine) Claimed {
     std::atomic<uint32_t> rings;
   };

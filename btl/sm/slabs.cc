@@ -76,8 +76,8 @@ int SmSlabs::get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexce
   return cma_get(pid, &local, 1, &remote, 1);
 }
 
-// is_readable() checks both ends, because a buffer hardly ever spans two mappings. The result is
-// not cached, because the address may be remapped.
+// is_readable() checks the first and the last byte, because a buffer hardly ever spans two
+// mappings. The result is not cached, because the address may be remapped.
 bool SmSlabs::is_readable(const void* address, size_t bytes) noexcept {
   const auto first = reinterpret_cast<uintptr_t>(address), last = first + bytes - 1;
   std::array<std::byte, 2> ends;

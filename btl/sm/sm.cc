@@ -23,7 +23,8 @@ Shape shape_for(const core::Process& process) {
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_ring_bytes) / kLine);
   const auto blocks =
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_pool_bytes) / kBlockBytes);
-  // A peer with more channels writes to an own channel from several channels.
+  // Each channel has rings for several of a peer's channels, because a peer may have more channels
+  // than this rank.
   const uint32_t channels = process.channel_count();
   const auto rings = static_cast<uint32_t>(process.node.ranks) * (kMostChannels / channels);
   return {channels, rings, lines, blocks};

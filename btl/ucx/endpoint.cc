@@ -34,7 +34,7 @@ UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to
 
 UcxEndpoint::~UcxEndpoint() = default;
 
-// Small frames need no block if UCX has room.
+// Small frames need no block if UCX can send at once.
 bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
   if (TERN_UNLIKELY(fate.dead_locked())) return true;
   if (TERN_LIKELY(header.bytes <= kSmall) && send_small(header, payload)) return true;

@@ -60,7 +60,7 @@ Worker::Worker(std::shared_ptr<UcpContext> of) : context(std::move(of)), ucp(con
 
 Worker::~Worker() {
   if (flush_ != nullptr) ucp.ucp_request_free(flush_);
-  // UCX owns the memory of blocks under way.
+  // The worker waits for blocks under way, because UCX owns their memory.
   constexpr int64_t kPatienceNs = 1'000'000'000;
   for (const int64_t end = now_ns() + kPatienceNs; has_under_way() && now_ns() < end;) progress();
   ucp.ucp_worker_destroy(worker_);

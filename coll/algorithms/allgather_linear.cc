@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear allgather: every rank sends a block to every other, within a window, successor first: no
-// rank is everyone's first target.
+// Linear allgather: every rank sends a block to every other rank, within a window, successor first:
+// no rank is everyone's first target.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

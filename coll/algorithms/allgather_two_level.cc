@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level allgather: each host's lowest rank, the leader, collects the host's blocks; leaders
-// pass them around a ring and broadcast all blocks down a binomial tree. Only leaders' messages
-// leave a host.
+// pass the blocks around a ring and broadcast all blocks down a binomial tree. Only leaders'
+// messages leave a host.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allreduce along two trees: each reduces half of the vector to its root and broadcasts the sum.
-// Definitions: node v is rank v - 1; half t, lane t and stage slots 2 t and 2 t + 1 (children)
+// Allreduce along two trees: each tree reduces half of the vector to its root and broadcasts the
+// sum. Definitions: node v is rank v - 1; half t, lane t and stage slots 2 t and 2 t + 1 (children)
 // belong to tree t. Results are bitwise equal on all ranks.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"

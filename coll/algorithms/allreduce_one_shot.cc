@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-shot allreduce: every rank sends a vector to all others and reduces all, in rank order.
-// Why: a single hop, and bitwise equal results; kernels use LL (coll/gpu/push_run.hpp).
-// See: Shah et al. 2025 (MSCCL++, "one-phase all-pairs").
+// One-shot allreduce: every rank sends a vector to all others and reduces all vectors, in rank
+// order. Why: a single hop, and bitwise equal results; kernels use LL (coll/gpu/push_run.hpp). See:
+// Shah et al. 2025 (MSCCL++, "one-phase all-pairs").
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/emitters.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recursive doubling allreduce: partners at distance 1, 2, 4, ... exchange partial results and both
-// combine. Operands stay in rank order, and results are bitwise equal.
+// Recursive doubling allreduce: partners at distance 1, 2, 4, ... exchange and combine partial
+// results. Operands stay in rank order, and results are bitwise equal.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring allreduce: each block circles once to be reduced and once to be distributed.
-// Definitions: in round k of the first half rank r adds the input to block r - k - 1 and forwards
-// the sum; rank r completes block r + 1. Results are bitwise equal.
+// Ring allreduce: each block circles once to be reduced and once to be distributed. Definitions: in
+// round k of the reduction rank r adds the input to block r - k - 1 and forwards the sum; rank r
+// completes block r + 1. Results are bitwise equal.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -10,7 +10,7 @@
 namespace tern::coll {
 namespace {
 
-// The subtree's sum within the host is the input, or in the output.
+// gather_up() returns the place of the subtree's sum within the host: the input or the output.
 HeldBlocks gather_up(Builder& b, const std::vector<int32_t>& children) {
   HeldBlocks held;
   int32_t slot = 0;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level alltoall: within a host the j-th rank collects all blocks for j-th ranks, then the j-th
 // ranks of all hosts exchange: q - 1 messages of g blocks between hosts per rank, instead of p - g
-// of one.
-// Definitions: q hosts of g ranks; stage slot j' q + x holds the block for rank j' of host x; slot
-// p + j' q + x, the block from rank j' of this host for this rank's place in host x; then slot x g
-// + j' again, contiguous for one message.
+// of one block. Definitions: q hosts of g ranks; stage slot j' q + x holds the block for rank j' of
+// host x; slot p + j' q + x, the block from rank j' of this host for this rank's place in host x;
+// then slot x g + j' again, contiguous for one message.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Broadcast along two trees, each with half of the vector; inner ranks of a tree are leaves of the
-// other: every rank sends and receives n bytes.
-// Definitions: node v is the v-th rank after the root, and the root feeds both trees; lane and half
-// t belong to tree t.
+// other tree: every rank sends and receives n bytes. Definitions: node v is the v-th rank after the
+// root, and the root feeds both trees; lane and half t belong to tree t.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

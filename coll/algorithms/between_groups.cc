@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of inter-communicators (MPI-5.0 section 6.2.3). Data common to a group goes from the
 // remote rank 0 down a tree, or up a tree in rank order to rank 0 and across; other blocks go
-// directly, within a window.
-// Definitions: p local ranks; q remote ranks, numbered p to p + q - 1. In rooted collectives the
-// root is below p in the root's group (other ranks are idle), from p on in the other.
+// directly, within a window. Definitions: p local ranks; q remote ranks, numbered p to p + q - 1.
+// In rooted collectives the root is below p in the root's group (other ranks are idle), from p on
+// in the other group.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

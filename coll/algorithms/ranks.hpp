@@ -35,8 +35,8 @@ struct Binomial {
 };
 
 /// Fold maps any rank count to a power of two. The first 2 * extra ranks form pairs: the even rank
-/// sends a part and receives the result; others stay single. `team`: ranks index this ascending
-/// list.
+/// sends a part of its vector and receives the result; other ranks stay single. `team`: ranks index
+/// this ascending list.
 struct Fold {
   int32_t ranks, rank;
   const int32_t* team = nullptr;

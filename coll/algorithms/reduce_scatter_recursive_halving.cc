@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recursive halving reduce-scatter: partners at distance p / 2, p / 4, ... exchange the half of the
-// blocks owned by the other side, and add. Definitions: active number i owns the blocks of the
-// ranks folded into it.
+// blocks owned by the partner's side, and add the blocks. Definitions: active number i owns the
+// blocks of the ranks folded into it.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 

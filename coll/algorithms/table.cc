@@ -38,8 +38,8 @@ Cost tree(double depth, double fan, double n) {
 Cost tree_sum(double depth, double fan, double n) {
   return piped({depth * fan, depth * fan * n, 1, n, depth * fan * n, n});
 }
-/// Every rank writes and reads shared memory. `read` counts slots of others, at least a cache line
-/// each.
+/// Every rank writes and reads shared memory. `read` counts slots of other ranks, at least a cache
+/// line each.
 Cost flat(double epochs, double read, double copied, double reduced = 0) {
   return {{epochs, 0, 0, 0, reduced, copied, 1, read}, {}};
 }
@@ -53,7 +53,8 @@ Work chained(S s, double reduced) {
   const double slice = s.n / per_host(s);
   return {s.hosts - 1, (s.hosts - 1) * slice, 1, slice, reduced, 0, per_host(s)};
 }
-/// Two hosts exchange, a power of two halves and doubles, others use a ring.
+/// Two hosts exchange, a power of two of hosts halves and doubles, other numbers of hosts use a
+/// ring.
 double sliced_rounds(double hosts) {
   if (hosts == 2) return 1;
   return folds(hosts) == 0 ? 2 * lg(hosts) : 2 * (hosts - 1);

@@ -17,8 +17,8 @@ class Tree {
   /// digit.
   [[nodiscard]] static Tree k_nomial(int32_t ranks, int32_t root, int32_t radix);
   /// by_levels(): leaders of the outermost groups form a binomial tree, then leaders within each
-  /// group. The root leads its group; elsewhere the lowest rank leads. Without levels the tree is
-  /// binomial.
+  /// group. The root leads its group; the lowest rank leads every other group. Without levels the
+  /// tree is binomial.
   [[nodiscard]] static Tree by_levels(const Levels* levels, int32_t ranks, int32_t root);
 
   [[nodiscard]] int32_t parent(int32_t rank) const noexcept { return at(rank).parent; }
@@ -52,8 +52,8 @@ struct HostPlace {
 /// reduce_up() returns this rank's part of the result.
 Slice reduce_up(Builder& b, const Tree& tree);
 
-/// DoubleTree: two in-order binary trees over nodes 1..count. Each node is a leaf in at least one,
-/// unless count is 1. See: Sanders, Speck, Traff 2009.
+/// DoubleTree: two in-order binary trees over nodes 1..count. Each node is a leaf of at least one
+/// tree, unless count is 1. See: Sanders, Speck, Traff 2009.
 struct DoubleTree {
   int32_t count;
   bool second;

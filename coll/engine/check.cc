@@ -21,7 +21,7 @@ bool is_packed(const core::Datatype& type) noexcept {
   return basic != nullptr && reinterpret_cast<MPI_Datatype>(basic->handle()) == MPI_PACKED;
 }
 
-/// MPI_Reduce_scatter's counts are equal on all ranks.
+/// Adds MPI_Reduce_scatter's counts to the compared call; they must be equal on all ranks.
 void add_counts(const Side& side, int ranks, ComparedCall* call) {
   for (int i = 0; i < ranks; ++i) {
     call->hash = call->hash * 0x9E3779B97F4A7C15ULL + static_cast<uint64_t>(side.counts[i]) + 1;

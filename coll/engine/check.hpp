@@ -36,7 +36,7 @@ class CallCheck {
   [[nodiscard]] int begin(pml::Pml& pml, core::Datatype* byte, const Operation& operation,
                           int tag) noexcept;
   [[nodiscard]] bool done() const noexcept { return sent_->done() && received_->done(); }
-  /// On a mismatch, fail() has both calls after end().
+  /// fail() has the texts of both calls after end() has found a mismatch.
   [[nodiscard]] int end(uint32_t number) noexcept;
   /// drop() returns false while peers may access the messages.
   [[nodiscard]] bool drop() noexcept;

@@ -116,7 +116,7 @@ bool Execution::advance(int& events) noexcept {
   return true;
 }
 
-// abandon() cancels the rest, because the peers have stopped.
+// abandon() cancels the remaining messages, because the peers have stopped.
 bool Execution::abandon(int& events) noexcept {
   checking_ = checking_ && !check_->drop();
   bool left = checking_;
@@ -222,7 +222,7 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
   if (data) {
     buffer = bound_.at(sends ? schedule_->source(step) : schedule_->destination(step), pass.number,
                        pass.scratch);
-    if (buffer.bytes() == 0) return;  // both ends know the size
+    if (buffer.bytes() == 0) return;  // sender and receiver know the size
   }
   core::Communicator* on = operation().communicator;
   const bool across = step.peer >= schedule_->ranks;

@@ -36,7 +36,7 @@ struct ScratchNeed {
 
 class Geometry {
  public:
-  /// `unit` gives type and extent of scratch elements, `like` the block sizes.
+  /// `like`: type and extent of scratch elements, and block sizes.
   void bind(const Schedule& schedule, const Area& input, const Area& output, const Area& like,
             size_t chunk) noexcept;
 

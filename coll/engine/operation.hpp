@@ -14,7 +14,8 @@
 
 namespace tern::coll {
 
-/// Elements [first, first + count) of a block or vector; bytes where the type is not needed.
+/// An ElementRange is elements [first, first + count) of a block or vector; bytes where the type is
+/// not needed.
 struct ElementRange {
   MPI_Count first, count;
   [[nodiscard]] MPI_Count end() const noexcept { return first + count; }
@@ -32,13 +33,13 @@ struct Side {
   core::Datatype* const* types = nullptr;
 };
 
-/// first_byte_of() returns null if the rank has no data, or for types relative to MPI_BOTTOM.
+/// first_byte_of() returns null if the rank has no data. With MPI_BOTTOM, true_lb() is the address.
 [[nodiscard]] inline std::byte* first_byte_of(const Side& side) noexcept {
   if (side.type == nullptr) return nullptr;
   return static_cast<std::byte*>(side.address) + side.type->true_lb();
 }
 
-/// `block` -1: a side without blocks. block_of() marks device data.
+/// `block` is -1 for a side without blocks. block_of() marks device data.
 [[nodiscard]] core::Data block_of(const Side& side, int32_t block) noexcept;
 
 struct Operation {
@@ -52,7 +53,7 @@ struct Operation {
   bool in_place = false;
   bool onto_own_block = false;
   bool irregular = false;
-  /// the user's call, if different
+  /// The name of the user's call, if different.
   const char* serves = nullptr;
 
   [[nodiscard]] CallKind kind(bool blocking) const noexcept { return {collective, blocking, root}; }

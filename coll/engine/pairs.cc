@@ -34,7 +34,7 @@ Pairs of_neighborhood(const Operation& operation) {
   return pairs;
 }
 
-// In place, the root's block stays. The order spreads the load.
+// In place, the root's block stays. The order of the ranks spreads the load.
 Pairs of_ranks(const Operation& operation) {
   Pairs pairs;
   const int rank = operation.communicator->rank(), root = operation.root;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs: an operation as blocks known only to pairs of ranks: gatherv, scatterv, alltoallv,
-// alltoallw, neighbourhoods. Both ends list a peer's nonempty blocks in equal order. Blocks to the
-// rank itself form pairs too, unless in place.
+// alltoallw, neighbourhoods. Sender and receiver list a pair's nonempty blocks in equal order.
+// Blocks to the rank itself form pairs too, unless in place.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places: levels of communicators, from the launcher's hosts, rank bindings, and TERN_COLL_LEVELS.
-// A part is a level only if every rank of the job is bound to one. Cost: none on a single host.
-// Lifetime: Coll; equal communicators share a Levels.
+// A kind of machine part is a level only if every rank of the job is bound to such a part. Cost:
+// none on a single host. Lifetime: Coll; equal communicators share a Levels.
 #pragma once
 
 #include <memory>

@@ -15,8 +15,8 @@
 namespace tern::coll {
 namespace {
 
-// kTagsApart separates tags, so messages of calls begun elsewhere match no later call. If all ranks
-// refuse, tags stay equal.
+// A refusing rank skips kTagsApart tags, so messages of calls begun on other ranks match no later
+// call. If all ranks refuse, tags stay equal.
 constexpr uint32_t kTagsApart = 5003;
 constexpr int kFollowed = 16;
 // kLongest ns pass before a deferred refusal is sent; kWaits is the longest counted gap between
@@ -144,7 +144,8 @@ void Refusals::defer(CommRefusals& state, RefusalState::Deferred refusal) {
   channel_.progress.stay_awake(1);
 }
 
-// A computing rank may still call the replacing collective.
+// waited_long() counts only time in MPI, because a computing rank may still call the replacing
+// collective.
 bool Refusals::waited_long(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return false;
   RefusalState::Deferred& deferred = *state.trouble->deferred;
@@ -208,7 +209,8 @@ void Refusals::tell_deferred(CommRefusals& state) noexcept {
               deferred.why);
 }
 
-// If calls have followed, the rank may still enter the next call.
+// tell_waiting() sends kAbsent if calls have followed the refusal: the rank may still enter the
+// next call.
 void Refusals::tell_waiting(CommRefusals& state) {
   RefusalState::Deferred& refused = *state.trouble->deferred;
   if (refused.followed == 0) return tell_deferred(state);
@@ -315,7 +317,7 @@ void Refusals::take_one(CommRefusals& state, std::list<RefusalState::Coming>::it
   --state.communicator.pending;
 }
 
-// Stores a notice about a later call: this rank may refuse it too.
+// take() acts on a notice, and stores a notice about a later call, which this rank may refuse too.
 void Refusals::take(CommRefusals& state, const RefusalState::Heard& heard, bool come) {
   core::Communicator& comm = state.communicator;
   RefusalState& trouble = trouble_of(state);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refusal: a rank that cannot take part in a collective (arguments, memory, an unreachable peer)
-// notifies all others, so no rank waits for it.
+// notifies all others, so no rank waits for the refusing rank.
 //
 // Protocol. Every collective of a communicator, even if refused, takes a number, equal on all
 // ranks. If every rank refuses the call, the communicator stays usable. A rank inside the call
@@ -12,9 +12,9 @@
 // noalias3), the next collective takes the refused number. Ranks inside the refused call run ahead,
 // so the rank announces its following calls (except a repetition of the refused call), and a
 // mismatch ends the communicator's collectives. The refusal is sent when the communicator is freed,
-// or after the rank has waited one second elsewhere. If calls have followed, the rank sends kAbsent
-// after five seconds, which only ranks waiting in the next call treat as a refusal. After sixteen
-// calls the refusal is dropped.
+// or after the rank has waited one second in another MPI call. If calls have followed, the rank
+// sends kAbsent after five seconds, which only ranks waiting in the next call treat as a refusal.
+// After sixteen calls the refusal is dropped.
 //
 // Errors: a failed send is retried for five seconds, then the job aborts.
 #pragma once
@@ -43,7 +43,7 @@ struct CallNumber {
 
 struct Notice {
   // kInstead: the call takes this number after a deferred refusal. kAbsent: after a deferred
-  // refusal the rank waits elsewhere, outside this call.
+  // refusal the rank waits in another MPI call.
   enum class Says : uint32_t { kRefuses, kTakesPart, kInstead, kAbsent };
   Says says;
   uint32_t number, persistent;
@@ -179,7 +179,7 @@ class Refusals {
   TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
   void defer(CommRefusals& state, RefusalState::Deferred refusal);
   void make_up(CommRefusals& state, bool persistent, CallKind kind);
-  /// Another rank's call must match this rank's call of its number.
+  /// Another rank's call must match this rank's call of the same number.
   void compare(CommRefusals& state, const RefusalState::Heard& heard);
   void drop_deferred(CommRefusals& state, bool persistent) noexcept;
   [[nodiscard]] bool waited_long(CommRefusals& state) noexcept;

@@ -56,7 +56,7 @@ void Direct::prepare() {
   if (!out_.dense()) aside_.resize(out_.bytes());
 }
 
-// In place, peers still read the memory of the result.
+// In place, the result goes to aside_ first, because peers still read the output.
 void Direct::prepare_reduce_scatter() {
   slots_.scratch(2 * kPiece);
   own_ = {0, length_of(rank_)};
@@ -98,7 +98,7 @@ const std::byte* Direct::for_others(const std::byte* data, size_t bytes) {
   return packed_.data();
 }
 
-// The launcher reports the cause of ESRCH first.
+// cannot_get() lets the launcher report the cause of a peer's death (ESRCH) first.
 int Direct::cannot_get(int rank, uint64_t address, size_t bytes, int error) noexcept {
   if (error != ESRCH)
     return fail(MPI_ERR_OTHER, "%s: %zu bytes at 0x%" PRIx64 " of rank %d cannot be read: %s",

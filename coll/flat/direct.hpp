@@ -35,9 +35,9 @@ class Direct final : public Parts {
   void prepare_reduction();
   void prepare_reduce_scatter();
   void post(const std::byte* data);
-  /// If peers cannot read the data, for_others() returns a copy in packed_.
+  /// for_others() returns a copy in packed_ if peers cannot read the data.
   const std::byte* for_others(const std::byte* data, size_t bytes);
-  /// get() awaits the post even for 0 bytes.
+  /// get() awaits the peer's post even for 0 bytes.
   void get(int rank, void* to, size_t offset, size_t bytes);
   [[nodiscard]] TERN_COLD int cannot_get(int rank, uint64_t address, size_t bytes,
                                          int error) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlatEpochs: the epochs of a flat collective in flight: written ahead, read in order. Errors:
-// begin() and end() return them; read() returns an error class, and fail() has the text. A rank
-// with unreadable data posts poisoned slots. Lifetime: a pooled request, across calls.
+// begin() and end() return a Failure; read() returns an error class with fail() text. A rank with
+// unreadable data posts poisoned slots. Lifetime: a pooled request, across calls.
 #pragma once
 
 #include <optional>
@@ -48,8 +48,8 @@ class FlatEpochs {
     return epoch == Parts::kNoEpoch ? kNoEpoch : in_lane(epoch);
   }
   [[nodiscard]] int read(Slots& slots) noexcept;
-  /// If found_device(), some rank's data lies on a device, and the epochs have ended without
-  /// effect.
+  /// found_device() is true if some rank's data lies on a device; the epochs have then ended
+  /// without effect.
   [[nodiscard]] bool found_device() const noexcept { return found_device_; }
 
   [[nodiscard]] Failure end() noexcept { return staged_ ? staged_->upload() : Failure{}; }

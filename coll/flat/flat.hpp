@@ -23,7 +23,7 @@ inline constexpr size_t kLeastOnDevice = 65536;
   const Collective what = question.collective;
   return what == Collective::kScatter || what == Collective::kAlltoall ? all - question.bytes : all;
 }
-/// In room_for(), calls with a schedule use the large slab, for devices. Two levels need more slots
+/// room_for() gives calls with a schedule the large slab, for devices. Two levels need more slots
 /// than the small lane has.
 [[nodiscard]] inline size_t room_for(FlatMethod method, const Question& question,
                                      bool has_large) noexcept {
@@ -40,8 +40,8 @@ inline constexpr size_t kLeastOnDevice = 65536;
   return operation.collective != Collective::kReduceScatter ||
          static_cast<size_t>(operation.input.type->size() * question.ranks) <= lane.room();
 }
-/// All ranks pass the same `method`. flat_run() returns MPI_ERR_TRUNCATE if a peer's part has
-/// another size.
+/// flat_run() runs the operation; all ranks pass the same `method`. Returns MPI_ERR_TRUNCATE, with
+/// the text in fail(), if a peer's part has another size.
 [[nodiscard]] int flat_run(const Operation& operation, FlatMethod method, Slots& slots);
 
 [[nodiscard]] bool all_read_all(Collective what) noexcept;
@@ -50,7 +50,7 @@ inline constexpr size_t kLeastOnDevice = 65536;
 /// devices.
 [[nodiscard]] Where flat_run_here(const Operation& operation, Slots& slots, bool mine, int* code);
 /// `on_device`: this rank's data lies on a device. kHost: no rank's data lies on a device.
-/// kUnknown: some data does, but no rank keeps its data there.
+/// kUnknown: some data lies on a device, but no rank keeps its data there.
 [[nodiscard]] Where flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine,
                              bool on_device);
 

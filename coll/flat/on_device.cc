@@ -50,6 +50,7 @@ Where OnDevice::meet() {
   return agreed.tried || try_links() ? Where::kAll : Where::kSome;
 }
 
+// True if all data of this rank lies on the device and has memory handles.
 bool OnDevice::prepare(Post* mine) {
   mine->leader = process_.params.cuda_reduce == SharedReduction::kLeader ? 1 : 0;
   return (moves() ? prepare_moves(mine) : prepare_reduction(mine)) && job_.finish();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // OnDevice: large collectives of data on devices with peer access (a shared GPU, or a GPU per
 // rank): all ranks map all buffers, kernels reduce from them, readers copy. Phases end on the host,
-// since kernels of two processes on a shared GPU may never run concurrently. Epochs: one finds
-// device memory, one follows when all ranks have mapped, one ends the call; broadcasts have
-// another.
+// since kernels of two processes on a shared GPU may never run concurrently. Epochs: the first
+// finds device memory, the second follows when all ranks have mapped the buffers, the last ends the
+// call; broadcasts have another epoch.
 #pragma once
 
 #include <array>

@@ -64,7 +64,7 @@ class Parts : protected FlatShape {
   void post_block(const View& view, int block, const ElementRange& range);
   /// Posts pieces for every other rank, in rank order.
   void post_blocks(const View& view, const ElementRange& range);
-  /// The index of this rank's block in a rank's slot.
+  /// place_with() is the index of this rank's block in a rank's slot.
   [[nodiscard]] size_t place_with(int rank) const noexcept {
     return static_cast<size_t>(rank_ > rank ? rank_ - 1 : rank_);
   }
@@ -85,7 +85,8 @@ class Parts : protected FlatShape {
   /// operand, unless null.
   void reduce_posted(int first, int last, const ElementRange& range, std::byte* to,
                      const std::byte* mine = nullptr);
-  /// If the call is in place and this rank's operand is first, the reduction needs no copy.
+  /// reduces_onto_own() is true for an in-place call whose first operand is this rank's: no copy is
+  /// needed.
   [[nodiscard]] bool reduces_onto_own() const noexcept;
   void post_others_slices(const ElementRange& range, const ElementRange& own);
   void reduce_onto_own(const ElementRange& posted, std::byte* own);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlatQueue: nonblocking flat collectives in flight, in call order, or one persistent collective.
-// A call takes the next epochs when started, in equal order on all ranks. Each rank writes ahead,
-// up to the lane's depth, and reads in order; calls without room queue. The first call exchanges
+// FlatQueue: nonblocking flat collectives in flight, in call order, or one persistent collective. A
+// call takes the next epochs when started, in equal order on all ranks. Each rank writes ahead, up
+// to the lane's depth, and reads in order; calls without free slots queue. The first call exchanges
 // slab numbers by messages; if a rank has no slab, all calls become schedules. A large call with
 // some data on a device becomes a schedule on all ranks. A persistent call has a private queue,
 // since ranks may start several in any order.
@@ -30,8 +30,8 @@ class FlatCall final : public CollRequest {
   explicit FlatCall(Flights& owner) noexcept;
   ~FlatCall() override;
 
-  /// If `large`, data may lie on a device, and the call uses slots only if none does. Throws
-  /// std::bad_alloc.
+  /// bind() with `large`: data may lie on a device, and the call uses slots only if no data does.
+  /// Throws std::bad_alloc.
   void bind(const Operation& operation, FlatQueue& queue, FlatMethod method, bool large);
   void own(std::unique_ptr<FlatQueue> queue) noexcept { own_ = std::move(queue); }
   void be_blocking() noexcept { blocking_ = true; }
@@ -109,6 +109,7 @@ class FlatQueue {
 
   void meet() noexcept;
   void meet_slabs() noexcept;
+  /// True if the queue cannot run the call in slots: the call becomes a schedule.
   [[nodiscard]] bool cannot(const FlatCall& call) const noexcept;
   void sort() noexcept;
   void end_meeting() noexcept;
@@ -134,7 +135,7 @@ class FlatQueue {
   FlatCall* writing_ = nullptr;    // first call with epochs to write
   uint64_t epochs_ = 0;
   int awaited_ = 0;               // first source without a post
-  int no_room_ = Slots::kNoRank;  // awaited by the next write
+  int no_room_ = Slots::kNoRank;  // rank awaited by the next write
   uint32_t fruitless_ = 0;        // rounds without events
   uint32_t timeout_ = 0;          // such rounds before asking
 };

@@ -33,7 +33,7 @@ void Parts::reduce_read(int end, const ElementRange& range) {
   if (end > 0) reduce_posted(0, end - 1, {0, range.count}, out_.at(0, bytes_of(range.first)));
 }
 
-// No peer needs this rank's slice.
+// post_others_slices() omits this rank's slice, which no peer needs.
 void Parts::post_others_slices(const ElementRange& range, const ElementRange& own) {
   std::byte* const slot = slots_.claim();
   in_.read(0, bytes_of(range.first), slot, bytes_of(own.first));

@@ -168,7 +168,8 @@ class Slots {
 
  private:
   friend class Slab;
-  /// Many epochs without a wait would starve other progress.
+  /// A rank polls at every 16th epoch, because many epochs without a wait would starve other
+  /// progress.
   static constexpr uint64_t kEpochsBetweenPolls = 15;
   void poll() noexcept;
   [[nodiscard]] Slot* at(std::byte* slab, uint64_t epoch) const noexcept {
@@ -219,9 +220,9 @@ class Slab {
     return bytes <= lanes_.front().room() ? lanes_.front() : lanes_.back();
   }
   [[nodiscard]] Slots& lane() noexcept { return lanes_.front(); }
-  /// With more ranks than cores, waiting ranks yield at once.
+  /// crowded() is true with more ranks than cores: waiting ranks then yield at once.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
-  /// After leave(), even of an aborted epoch, this rank reads no more.
+  /// After leave(), even of an aborted epoch, this rank reads no more slots.
   void leave() noexcept;
   /// forget() must precede the unmapping of the slabs' memory.
   void forget() noexcept {
@@ -232,8 +233,8 @@ class Slab {
 
   std::unique_ptr<Slab> deep;
   uint32_t rooted_calls = 0;
-  /// rooted_room is the limit of a rooted part in bytes. With a core for each rank, a root waits
-  /// for no context switch, and longer parts stay in L1.
+  /// rooted_room: most bytes of a part in the deep slab; few if each rank has a core: then roots
+  /// need no deep slab against context switches, and longer parts stay in L1 in the shallow slab.
   uint32_t rooted_room = 0;
 
  private:

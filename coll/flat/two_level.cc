@@ -107,7 +107,7 @@ void TwoLevel::read_up(const ElementRange& range) {
                   in_.at(0, bytes_of(range.first)));
 }
 
-// The leader's sum first: in place, the output is an operand.
+// scan_up() computes the leader's sum first, because in place the output is an operand.
 void TwoLevel::scan_up(const ElementRange& range) {
   const int first = domains_.first(own_);
   for (int rank = first; rank < rank_; ++rank) await(rank, bytes_of(range.count));

@@ -26,7 +26,8 @@ class DeviceCalls {
 
   [[nodiscard]] int look() noexcept;
   void watch() noexcept;
-  /// After a kernel's timeout, results are undefined. The reason is logged once.
+  /// has_given_up() is true after a kernel's timeout: results are undefined. The reason is logged
+  /// once.
   [[nodiscard]] bool has_given_up() noexcept;
   [[nodiscard]] bool has_passed() const noexcept { return team_ != nullptr && passed() != seen_; }
   void be_ordinary() noexcept { ordinary_ = true; }

@@ -74,7 +74,7 @@ Failure KernelRun::run() {
   return call.end(operation_.collective);
 }
 
-// With packed data a launch covers one pass of each part.
+// With packed data a launch covers one pass of each thread block.
 void KernelRun::put() {
   const MPI_Count parts = team_.kernels.parts();
   const MPI_Count step = packed_[0] || packed_[1] ? parts : (passes() + parts - 1) / parts * parts;

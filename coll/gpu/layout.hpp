@@ -18,9 +18,9 @@
 //   inbox   [from][set]: regions
 //   kernel_inbox   [from][set][part]
 //
-// Streams and kernels have separate semaphores and regions, because a credit does not cover the
-// other's reads. Each thread block has an equal part of a kernel's semaphores, regions and local
-// memory.
+// Streams and kernels have separate semaphores and regions, because a stream's credit does not
+// cover a kernel's reads, nor the reverse. Each thread block has an equal part of a kernel's
+// semaphores, regions and local memory.
 #pragma once
 
 #include <algorithm>

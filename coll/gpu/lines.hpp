@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LineFacts, judge_lines(): whether a team may use LL128. LL128 packets of 128 bytes must arrive
-// whole, as NVLink between devices of the same architecture guarantees.
-// NVML comes first, because the driver's attributes omit devices hidden by CUDA_VISIBLE_DEVICES.
+// whole, as NVLink between devices of the same architecture guarantees. NVML is asked first,
+// because the driver's attributes omit devices hidden by CUDA_VISIBLE_DEVICES.
 #pragma once
 
 #include <cstdint>

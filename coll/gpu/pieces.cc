@@ -64,7 +64,7 @@ Pieces::Pieces(const Operation& operation, const Placed& placed, const Room& roo
   passes_ = (total_ + length_ - 1) / length_;
 }
 
-// If any rank may need room aside, all ranks reserve room, for equal passes.
+// All ranks reserve local memory for saved input if any rank may need the memory, for equal passes.
 void Pieces::find_asides(bool sides) noexcept {
   const bool reduced = reduces(operation_.collective);
   // Kernel engines pack host data themselves. Each memory query is a driver call.

@@ -22,7 +22,7 @@ class Pieces {
  public:
   [[nodiscard]] static const char* why_not(const Operation& operation) noexcept;
 
-  /// `least` passes fill a pipeline; little data takes fewer.
+  /// `least` passes fill a pipeline; little data takes fewer passes.
   Pieces(const Operation& operation, const Placed& placed, const ScratchLayout& layout,
          MPI_Count least) noexcept
       : Pieces(operation, placed,
@@ -32,7 +32,7 @@ class Pieces {
     size_t region, local;
     size_t grain;
     MPI_Count least, least_pass;  // least number of passes, with at least `least_pass` bytes each
-    bool sides;                   // local memory holds both sides of any operation
+    bool sides;                   // local memory holds input and output of any operation
   };
   Pieces(const Operation& operation, const Placed& placed, const Room& room) noexcept;
   /// Engines that cut passes themselves take a single pass of any size.
@@ -42,8 +42,8 @@ class Pieces {
 
   [[nodiscard]] MPI_Count passes() const noexcept { return passes_; }
   [[nodiscard]] bool fit() const noexcept { return passes_ > 0 || total_ == 0; }
-  /// In order: bytes of a unit; units of the vector or largest block; units per pass; bytes per
-  /// block in the scratch; local blocks per side.
+  /// element(): bytes of a unit. total(): units of the vector or largest block. length(): units per
+  /// pass. unit(): bytes per block in the scratch. aside(): local blocks per side.
   [[nodiscard]] MPI_Count element() const noexcept { return element_; }
   [[nodiscard]] MPI_Count total() const noexcept { return total_; }
   [[nodiscard]] MPI_Count length() const noexcept { return length_; }
@@ -70,7 +70,7 @@ class Pieces {
   [[nodiscard]] size_t in_region(int32_t blocks) const noexcept {
     return static_cast<size_t>(blocks) * unit_;
   }
-  /// Local memory replaces an aside side during a pass.
+  /// is_aside() is true if local memory replaces the side during a pass.
   [[nodiscard]] bool is_aside(Space space) const noexcept {
     return space == Space::kInput ? input_aside_ : output_aside_;
   }
@@ -82,8 +82,8 @@ class Pieces {
     return !input_aside_ ? 0 : splits_ ? 1 : schedule_.ranks;
   }
   [[nodiscard]] Aside put_aside(int32_t block, MPI_Count pass) const noexcept;
-  /// If in_order(), passes must not overlap: in place, irregular blocks are overwritten before a
-  /// later pass saves them.
+  /// in_order() is true if passes must not overlap: in place, irregular blocks are overwritten
+  /// before a later pass saves them.
   [[nodiscard]] bool in_order() const noexcept {
     return operation_.collective == Collective::kReduceScatter && operation_.irregular &&
            puts_aside() > 0;

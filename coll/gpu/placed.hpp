@@ -43,7 +43,7 @@ struct Placed {
 
 [[nodiscard]] int32_t blocks_of_mirror(const Schedule& schedule) noexcept;
 
-/// If the layout is too small, place() returns false with *why on all ranks.
+/// place() returns false with *why on all ranks if the layout is too small.
 [[nodiscard]] bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed,
                          std::string* why);
 

@@ -131,7 +131,8 @@ Programs::Stored* Programs::store(const Placed& placed, std::string* why) {
   const size_t bases = static_cast<size_t>(memory_.ranks()) * sizeof(std::byte*);
   const size_t instructions = program.instructions.size() * sizeof(Instruction);
   const size_t operands = program.operands.size() * sizeof(Operand);
-  // Bases are aligned to 8 bytes, enough for all parts.
+  // The array of bases has a multiple of 8 bytes, so the instructions and operands behind it are
+  // aligned.
   const size_t bytes = bases + instructions + operands;
   if (rooms_.empty() || rooms_.back().left() < bytes) {
     *why = add_room(std::max(bytes, kRoom));

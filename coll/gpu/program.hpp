@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs: placed schedules as instructions for tern_interpret, in device memory.A launch does not
-// walk the schedule.
-// How: each program has pinned and device memory, allocated with the team. The first stream with a
-// launch copies the program to the device, so no call waits for the device or a rank.
-// Lifetime: the team's. Threads: the caller holds the team's mutex.
+// Programs: placed schedules as instructions for tern_interpret, in device memory. Why: a launch
+// does not walk the schedule. How: each program has pinned and device memory, allocated with the
+// team. The first stream with a launch copies the program to the device, so no call waits for the
+// device or a rank. Lifetime: the team's. Threads: the caller holds the team's mutex.
 #pragma once
 
 #include <algorithm>

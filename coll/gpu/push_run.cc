@@ -32,8 +32,7 @@ struct Hop {
 
 /// Without data, all barrier algorithms are the same kernel.
 bool serves(const Placed& placed, Collective what) noexcept {
-  constexpr int kMostOfBarrier = 16;  // ranks; modelled: above, other algorithms send fewer
-                                      // messages
+  constexpr int kMostOfBarrier = 16;  // ranks; modelled: above, other algorithms send less
   if (what == kBarrier) return placed.schedule.ranks <= kMostOfBarrier;
   return placed.has(kOneHop) || placed.has(kTwoHops);
 }
@@ -191,7 +190,7 @@ void PushRun::describe() noexcept {
   a.what = cuda::PushArguments::kBarrier;
 }
 
-/// A side is null if the rank sends or receives nothing there.
+/// Input or output is null if the rank sends or receives nothing.
 void PushRun::describe_data() noexcept {
   cuda::PushArguments& a = arguments_;
   a.bytes = static_cast<int64_t>(block_bytes());

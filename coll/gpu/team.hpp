@@ -45,7 +45,7 @@ class GpuTeam {
   Programs programs;
   WaitingKernels kernels;
   Fate abandoned;  // a rank has left: waits for the rank never end
-  Fate broken;     // a part of a call is missing: other ranks wait forever
+  Fate broken;     // some work of a call is missing: other ranks wait forever
 
   /// end() frees all memory. On a busy device freeing would block, so memory stays allocated, and
   /// memory.taken() is true.
@@ -69,7 +69,7 @@ class GpuTeam {
            (!twin_ || twin_->fit());
   }
 
-  /// Empty no_lines(): LL128 may be used. The reason is the same on all ranks.
+  /// no_lines() is empty if LL128 may be used, else the reason, the same on all ranks.
   [[nodiscard]] const std::string& no_lines() const noexcept { return lines_.why_not; }
   [[nodiscard]] const std::string& nvlink_source() const noexcept { return lines_.source; }
   /// set_lines() must precede take_scratch().

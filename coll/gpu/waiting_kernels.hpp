@@ -21,7 +21,8 @@ class WaitingKernels {
 
   [[nodiscard]] bool on_all_ranks() const noexcept { return on_all_ranks_; }
   void set_on_all_ranks(bool all) noexcept { on_all_ranks_ = all; }
-  /// Under MPS kernels run side by side, but streams must not wait on semaphores.
+  /// share_gpu() is true if ranks share a GPU. Under MPS kernels run side by side, but streams must
+  /// not wait on semaphores.
   [[nodiscard]] bool share_gpu() const noexcept { return share_gpu_; }
   void set_share_gpu(bool some) noexcept { share_gpu_ = some; }
   /// parts() is the number of thread blocks per kernel, resident on all ranks' devices beside all
@@ -37,7 +38,7 @@ class WaitingKernels {
     if (places_ == nullptr) places_ = of.share();
     return *places_;
   }
-  /// Other teams get the places once `is_over` returns true.
+  /// retire() gives the places to other teams once `is_over` returns true.
   void retire(std::function<bool()> is_over) noexcept {
     if (places_ != nullptr) places_->retire(std::move(is_over));
   }

@@ -11,7 +11,7 @@
 namespace tern::coll {
 namespace {
 
-// Largest vector or block for kernels; modelled, not measured.
+// kMostByKernel: largest vector or block for kernels; modelled, not measured.
 constexpr size_t kMostByKernel = 1 << 20;
 // From 3 ranks on, a switch saves a third of a ring's traffic.
 constexpr int kLeastToMulticast = 3;
@@ -119,7 +119,8 @@ bool prefers_kernels(const GpuTeam& team, const Params& params, size_t bytes) no
   return team.kernels.share_gpu() || bytes <= kMostByKernel;
 }
 
-// Other kernels read large data in place (coll/flat/on_device.hpp).
+// takes_ordinary() leaves large data to the kernels of coll/flat/on_device.hpp, which read in
+// place.
 bool takes_ordinary(const Params& params, const Operation& operation, size_t bytes) noexcept {
   if (params.gpu_engine == GpuEngine::kHost) return false;
   return params.gpu_engine != GpuEngine::kAuto || (!operation.irregular && bytes <= kMostByKernel);

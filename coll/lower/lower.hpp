@@ -4,10 +4,10 @@
 //
 // A message over a mapped edge becomes a put into a slot of the receiver's inbox, exclusive to the
 // message within a pass, and a signal to the slot's data semaphore; the receiver waits and reads
-// the slot. Later passes reuse slots (the engine alternates two halves): before the first put of a
-// pass to a peer a rank waits for the peer's credit, signalled after the peer has read the pass's
-// last message. A signal of the source schedule is a message without data; over an unmapped edge
-// the signal becomes a send without slices.
+// the slot. Later passes reuse slots (the engine alternates two sets of slots): before the first
+// put of a pass to a peer a rank waits for the peer's credit, signalled after the peer has read the
+// pass's last message. A signal of the source schedule is a message without data; over an unmapped
+// edge the signal becomes a send without slices.
 //
 // Order. Each rank's steps form a queue, in the order of a simulated run of all ranks with messages
 // as single events, so queues cannot deadlock, even with synchronous sends.

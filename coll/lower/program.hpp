@@ -14,7 +14,7 @@ inline constexpr int32_t kNone = -1;
 /// Message: a transfer over a mapped edge, once per pass.
 struct Message {
   int32_t from, to;
-  bool data;  // false: a signal of the source
+  bool data;  // false: a signal of the source schedule
   Slice far;
   int32_t slot = 0;  // set by number_slots()
 };

@@ -57,7 +57,7 @@ class Builder {
   void send(int32_t to, const Slice& slice);
   void recv(int32_t from, const Slice& slice);
   void copy(const Slice& from, const Slice& to);
-  /// reduce(): to = left op right; `to` is `right`, or distinct from both.
+  /// reduce(): to = left op right; `to` is `right`, or distinct from `left` and `right`.
   void reduce(const Slice& left, const Slice& right, const Slice& to);
   void reduce(std::initializer_list<Slice> sources, const Slice& to);
   void reduce(const std::vector<Slice>& sources, const Slice& to);

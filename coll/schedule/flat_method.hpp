@@ -8,8 +8,8 @@ namespace tern::coll {
 
 // ROW(value, function): `int function(const Operation&, Slots&)` of coll/flat runs a call and
 // returns an error class; fail() has the text. Whole: each rank reads all slots. Sliced: each rank
-// reduces a slice of the vector, then all read the slices. Direct: slots hold addresses. TwoLevel:
-// through a leader of each domain.
+// reduces a slice of the vector, then all ranks read the slices. Direct: slots hold addresses.
+// TwoLevel: through a leader of each domain.
 #define TERN_FLAT_METHODS(ROW) \
   ROW(kWhole, flat_whole)      \
   ROW(kSliced, flat_sliced)    \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighbors: a rank's sources and destinations in a neighbourhood collective. Matching: the k-th
 // block for a peer matches the peer's k-th block from this rank. In a grid, data for place 2 d or 2
-// d + 1 (down or up in dimension d) arrives at the other place of the two, even if both peers are
-// one process. See: MPI-5.0 sections 8.5 to 8.7.
+// d + 1 (down or up in dimension d) arrives at the other of these two places, even if one process
+// is the peer in both directions. See: MPI-5.0 sections 8.5 to 8.7.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Topology;
 
 namespace tern::coll {
 
-/// Outside a grid the block exists, but no message.
+/// kNoRank: a neighbour outside the grid, with a block but no message.
 inline constexpr int32_t kNoRank = -1;
 
 struct Neighbors {

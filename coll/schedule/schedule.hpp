@@ -5,12 +5,12 @@
 //
 // Steps. A lane starts its steps in order. Step i also waits for the first `after` steps of its
 // lane and the first `wait_steps` of lane `wait_lane`. A send is complete when its source may be
-// overwritten. Messages between two ranks match in order within a lane.
-// Chunks. Pass t runs all steps on the t-th part of every block, with separate scratch; passes may
-// overlap. The size sets the number of passes, never the steps.
-// Slices. A mirror is scratch laid out like the vector (`place`: `first` plus the blocks of
-// preceding mirrors). The stage is a row of scratch slots of a block each (`place`: the slot;
-// `first`: the block whose size applies). `owner` holds the far slice of a put or get.
+// overwritten. Messages between two ranks match in order within a lane. Chunks. Pass t runs all
+// steps on the t-th part of every block, with separate scratch; passes may overlap. The size sets
+// the number of passes, never the steps. Slices. A mirror is scratch laid out like the vector
+// (`place`: `first` plus the blocks of preceding mirrors). The stage is a row of scratch slots of a
+// block each (`place`: the slot; `first`: the block whose size applies). `owner` is the rank with
+// the far slice of a put or get.
 //
 // Lowered (coll/lower): messages become puts into the receiver's inbox, laid out alike on all
 // ranks. An inbox slice is a whole message: `place` is the slot, blocks are contiguous, `first`

@@ -9,18 +9,18 @@ namespace tern::coll {
 namespace {
 
 constexpr double kBudget = 0.02;
-/// Slower rivals get no match.
+/// kClose: slower rivals get no match.
 constexpr float kClose = 1.1F, kCloseInLearning = 1.5F;
 /// A single disturbed pair must not decide, so a probe is repeated.
 constexpr int kProbes = 2;
 /// kUnknown: assumed ratio of an unmeasured row. The model ignores contention, and excludes rows
 /// beyond this factor.
 constexpr double kUnknown = 3;
-/// ns before the first agreement.
+/// kLook: ns of a clock reading before the first agreement.
 constexpr double kLook = 50;
-/// Predicted over true time of a small call.
+/// kModelErrs: predicted over true time of a small call.
 constexpr double kModelErrs = 3;
-/// A match is won by pairs with a lead, and by the median ratio.
+/// To win a match a rival must lead in kWins pairs, with a median ratio below kBy.
 constexpr int kWins = 7;
 constexpr float kBy = 1 / 1.08F;
 constexpr double kDrift = 1.5;
@@ -180,7 +180,7 @@ void Contest::replace(float ratio) noexcept {
     rows_[row].to_be_matched = rows_[row].to_be_matched && rows_[row].ratio < kClose;
 }
 
-// The second best may now be best, or the machine has changed.
+// The second-best row may now be best, or the machine has changed.
 void Contest::judge_watch(std::span<const uint32_t> worst) noexcept {
   int slower = 0, lost = 0;
   for (size_t pair = 0; pair < kWatchPairs; ++pair) {

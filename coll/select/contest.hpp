@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contest: finds the fastest of up to four rows for the blocking calls of a key. All ranks count
-// calls alike; a call's row depends only on the count and on agreed times. Rows meet in pairs of
-// blocks, serving row first: a machine changes modes over seconds, and a pair shares the mode. A
-// block is a warm-up call and three timed calls. A round is a probe (a pair per rival), a match
-// (eight pairs) or a watch (four distant pairs with the second best), then an agreement. A rival
-// wins a match by leading in 7 of 8 pairs, and by 8 % in the median pair. Cost: below 2 % of all
-// calls (`learns`: no budget).
+// calls alike; a call's row depends only on the number of calls so far and on agreed times. Rows
+// meet in pairs of blocks, serving row first: a machine changes modes over seconds, and a pair
+// shares the mode. A block is a warm-up call and three timed calls. A round is a probe (a pair per
+// rival), a match (eight pairs) or a watch (four distant pairs with the second best), then an
+// agreement. A rival wins a match by leading in 7 of 8 pairs, and by 8 % in the median pair. Cost:
+// below 2 % of all calls (`learns`: no budget).
 #pragma once
 
 #include <array>

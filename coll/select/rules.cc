@@ -150,7 +150,8 @@ std::vector<std::string> words_of(const std::string& line) {
 }  // namespace
 
 bool can(const Algorithm& algorithm, const Question& question) noexcept {
-  // A step of rows with equal blocks takes several blocks, not adjacent within a chunk.
+  // Rows with equal blocks do not serve streams: a step takes several blocks, not adjacent within a
+  // chunk.
   if (question.streams && (algorithm.limits & kEqualBlocks) != 0) return false;
   if ((algorithm.limits & kShared) != 0) {
     if (!question.shared || (algorithm.flat == FlatMethod::kDirect && !question.single_copy))

@@ -16,10 +16,10 @@
 //
 // Ranges are any, N, N.., ..M or N..M, inclusive; bytes are of the vector or of a block, with units
 // k, m, g. The first line with a fitting range and a capable algorithm applies. Lines with
-// "streams" apply only to collectives enqueued in GPU streams, other lines only elsewhere;
-// "kernels" further requires a preference for kernels. A line with a wire selects the wire, for
-// streams with support by the team. "model" leaves the choice to the cost model; the last four
-// lines set the model's figures.
+// "streams", "kernels" or a wire apply only to collectives enqueued in GPU streams, other lines
+// only to other collectives. "kernels" further requires a preference for kernels, a wire the team's
+// support of the wire. "model" leaves the choice to the cost model; the last four lines set the
+// model's figures.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ struct Rule {
   Collective collective;
   int64_t least_ranks, most_ranks, least_bytes, most_bytes;
   bool one_host, many_hosts;
-  bool streams;  // GPU streams only; else never
+  bool streams;  // true: only in GPU streams; false: never in GPU streams
   bool kernels;
   Wire wire;
   const Algorithm* algorithm;  // null: the model chooses

@@ -57,7 +57,7 @@ class Selector {
   [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
     return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;
   }
-  /// by_model() returns the model's fastest capable row; one always exists.
+  /// by_model() returns the model's fastest capable row; a capable row always exists.
   [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
   /// candidates() are rows worth a trial, serving row first: from the next rules of Tern's own
   /// table, then within a factor of three of the model's best. All candidates give equal bits.

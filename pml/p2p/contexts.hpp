@@ -16,7 +16,7 @@ namespace tern::pml {
 
 class Contexts {
  public:
-  /// `tell` means that the peer needs the index.
+  /// `tell`: the peer needs the local index.
   struct Heard {
     uint32_t index;
     bool tell;

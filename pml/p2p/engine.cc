@@ -10,7 +10,7 @@
 namespace tern::pml {
 namespace {
 
-/// An unknown kind gives SIZE_MAX.
+/// prefix_bytes() returns SIZE_MAX for an unknown kind.
 size_t prefix_bytes(uint8_t kind) noexcept {
   const size_t before = ((kind & wire::kLong) != 0 ? sizeof(wire::LongContext) : 0) +
                         ((kind & wire::kSigned) != 0 ? sizeof(wire::TypeSignature) : 0);

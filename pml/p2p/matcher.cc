@@ -82,7 +82,7 @@ void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
     signature = reader.take<wire::TypeSignature>();
     signature.words[sizeof signature.words - 1] = '\0';
   }
-  // The size shows whether a handle follows.
+  // The frame's size shows whether a memory handle follows.
   header.kind &= static_cast<uint8_t>(~(wire::kLong | wire::kSigned | wire::kWithHandle));
   arrive(peer, header, reader.next(), reader.left(), is_signed ? &signature : nullptr);
 }

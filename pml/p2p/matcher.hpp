@@ -32,7 +32,7 @@ class Matcher {
   void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
   void arrive(PeerState& peer, const btl::Header& header, const std::byte* payload, size_t bytes,
               const wire::TypeSignature* signature = nullptr) noexcept;
-  /// The sender cancels a message.
+  /// Drops an unmatched message that the sender cancels.
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
 
   [[nodiscard]] Message* look_for(const Envelope& from) noexcept;

@@ -76,7 +76,7 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
   return wait_for(*request, engine.channel.progress, outcome);
 }
 
-// MPI_ERR_PENDING means that the caller needs a request: another message is first, or the wait is
+// MPI_ERR_PENDING means that the caller needs a request: the matcher is not empty, or the wait is
 // long.
 int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, btl::FrameQueue& queue,
                       core::Outcome* outcome) noexcept {

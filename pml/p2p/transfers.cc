@@ -258,7 +258,8 @@ void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept
                       request->outcome.source, request->transfer.bytes)});
 }
 
-// After an interrupt, peers may still answer.
+// Frames without a request are logged, but not after an interrupt: peers may still answer ended
+// requests.
 void Transfers::ignore(const char* what) const noexcept {
   if (!context_.process.has_interrupted.load(std::memory_order_relaxed)) log_line("%s", what);
 }
@@ -306,7 +307,7 @@ void Transfers::follow(RecvRequest& request, HalfStep step) noexcept {
   if (step == HalfStep::kAgain || step == HalfStep::kMoved) {
     if (request.transfer.polled) return;
     receiving_.add(request);
-    // This thread may leave MPI while another sleeps.
+    // This thread may leave MPI while another sleeps, so the other thread is woken.
     if (context_.process.threaded()) context_.channel.progress.wake();
     return;
   }

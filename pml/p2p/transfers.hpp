@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers: the large messages of a channel: chooses protocols, calls halves, acts on steps
-// (pml/protocol.hpp).
-// Reentrance: frames to the own rank arrive inside the sending call.
+// Transfers: the large messages of a channel: chooses protocols, calls their halves, acts on the
+// returned steps (pml/protocol.hpp). Reentrance: frames to the own rank arrive inside the sending
+// call.
 #pragma once
 
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both ends: the receiver copies chunks from the front, the sender from the back.
-//   receiver: Go with the destination; both copy; receiver: Done. Data with holes is staged: the
-//   receiver copies chunks while the sender packs others.
+//   receiver: Go with the destination; sender and receiver copy; receiver: Done. Data with holes is
+//   staged: the receiver copies chunks while the sender packs others.
 #include <algorithm>
 
 #include "core/peer.hpp"
@@ -13,7 +13,8 @@
 namespace tern::pml {
 namespace {
 
-/// A chunk takes one system call. A message of two calls has one per end, if each end has a core.
+/// A chunk takes one system call. In a message of two calls, sender and receiver make one each, if
+/// each has a core.
 size_t chunk_of(const ProtocolContext& context, size_t bytes) noexcept {
   constexpr size_t kLeast = 16384, kMost = 131072, kMostOnSharedCores = 262144;
   if (context.process.node.oversubscribed) return std::clamp(bytes, kLeast, kMostOnSharedCores);

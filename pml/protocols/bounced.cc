@@ -86,7 +86,7 @@ class BouncedReceiver final : public ReceiverHalf {
     return HalfStep::kWait;
   }
   bool takes_data() const noexcept override { return true; }
-  // After a failure, drops data until the last byte.
+  // take() drops data after a failure until the last byte.
   HalfStep take(const std::byte* data, size_t bytes) noexcept override {
     if (in_ == nullptr && failure.code == MPI_SUCCESS) open();
     if (in_ != nullptr) in_->put(data, bytes);

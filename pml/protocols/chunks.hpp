@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chunks, FrameMover, CopyMover: the data path of host memory protocols. Chunks yields the next
-// bytes, in order or claimed from one end. FrameMover puts bytes into frames, CopyMover copies
-// between the processes.
-// Threads: claims are shared with the peer.
+// bytes, in order or claimed from the front or the back. FrameMover puts bytes into frames,
+// CopyMover copies between the processes. Threads: claims are shared with the peer.
 #pragma once
 
 #include <sys/uio.h>
@@ -36,8 +35,8 @@ class Chunks {
     *range = next_;
     return next_.length != 0;
   }
-  /// `length` bytes of the next chunk have moved, or failed with an errno. Claimed chunks move
-  /// whole.
+  /// Records that `length` bytes of the next chunk have moved, or failed with an errno. Claimed
+  /// chunks move whole.
   void moved(size_t length, int error) noexcept {
     if (claims_ != nullptr) {
       if (error != 0)
@@ -54,7 +53,7 @@ class Chunks {
     if (claims_ == nullptr) return at_ == bytes_;
     return claims_->finished.load(std::memory_order_acquire) >= count();
   }
-  /// error() is the errno of either end, or 0.
+  /// error() is the errno of sender or receiver, or 0.
   [[nodiscard]] int error() const noexcept {
     return claims_ == nullptr ? error_
                               : static_cast<int>(claims_->failed.load(std::memory_order_relaxed));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between processes, for pull and both ends.
+// Copies between processes, for the protocols "pull" and "both ends".
 #include "pml/protocols/copies.hpp"
 
 #include <unistd.h>
@@ -47,7 +47,7 @@ void explain_copy_failed(const ProtocolContext& context, const RecvRequest& requ
 
 }  // namespace
 
-// With more ranks than cores, the pipeline's frames wake waiting ranks.
+// With more ranks than cores the pipeline is better: each frame wakes the waiting receiver.
 bool PackStage::open(const ProtocolContext& context, const Buffer& buffer, size_t bytes) noexcept {
   constexpr size_t kMostStaged = 32 << 20;
   if (buffer.type->contiguous()) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared parts of pull and both ends.
+// Functions shared by the protocols "pull" and "both ends".
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace tern::pml {
 
-/// Host memory for the packed form of data with holes.
+/// A PackStage is host memory for the packed form of data with holes.
 class PackStage {
  public:
   /// open() returns false if the pipeline is faster, or memory is short.
@@ -37,7 +37,7 @@ class PackStage {
 [[nodiscard]] bool may_copy(const ProtocolContext& context, const RecvRequest& request,
                             const Announced& announced) noexcept;
 
-/// Another protocol must bring the data (logged once), or the peer has died.
+/// copy_failed() asks for another protocol (logged once), unless the peer has died.
 [[nodiscard]] HalfStep copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
                                    Failure* failure) noexcept;
 

@@ -12,7 +12,7 @@
 namespace tern::pml {
 namespace {
 
-/// A late copy ends in microseconds, unless other work precedes.
+/// A user's copy that returned early ends in microseconds, unless other work precedes.
 bool ends_soon(cuda::Job& job) noexcept {
   constexpr int64_t kSoon = 2'000'000;  // ns
   if (TERN_LIKELY(job.done())) return true;

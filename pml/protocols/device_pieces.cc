@@ -57,14 +57,14 @@ class DevicePiecesSender final : public SenderHalf {
       fail();
     return true;
   }
-  // On failure, the receiver must not wait.
+  // If the sender's device fails, the receiver must not wait.
   HalfStep advance() noexcept override {
     if (!job_.done()) return HalfStep::kAgain;
     if (TERN_LIKELY(!job_.failed())) return HalfStep::kWait;
     fail();
     return HalfStep::kFailed;
   }
-  // The receiver has noticed, or has all data.
+  // The receiver has noticed the failure, or has all data.
   HalfStep acknowledged() noexcept override {
     if (TERN_LIKELY(job_.finish())) return HalfStep::kDone;
     failure = {MPI_ERR_OTHER,
@@ -86,7 +86,7 @@ class DevicePiecesSender final : public SenderHalf {
                                                     block_.data(), bytes, &handle_) ||
                               request_.peer->endpoint->caps.same_process);
   }
-  // Without all events, the sender packs everything first.
+  // The sender packs everything first if a piece lacks an event.
   void pack_pieces(const ProtocolContext& context) {
     constexpr size_t kGrain = 65536;
     const size_t bytes = request_.transfer.bytes;

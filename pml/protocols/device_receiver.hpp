@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceReceiver: base of device mapped and device pieces: the receiver's device copies from mapped
-// memory into any layout.
+// DeviceReceiver: base of the protocols "device mapped" and "device pieces": the receiver's device
+// copies from mapped memory into any layout.
 #pragma once
 
 #include <memory>

@@ -26,7 +26,7 @@ class Eager {
   [[nodiscard]] bool send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                               size_t bytes) noexcept;
   [[nodiscard]] int prepare(SendRequest& request) noexcept;
-  /// A synchronous send waits for the answer.
+  /// A synchronous send waits for the receiver's Done.
   [[nodiscard]] bool emit(SendRequest& request) noexcept;
   void receive(RecvRequest& request, const btl::Header& header, const std::byte* data,
                size_t bytes) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline: the data crosses the transport's memory in fragments, which stay in cache while both
 // cores copy.
-//   receiver: Go; sender: Data, Data, ...; both are done with the last byte.
+//   receiver: Go; sender: Data, Data, ...; sender and receiver are done with the last byte.
 #include <algorithm>
 
 #include "base/copy.hpp"
@@ -28,7 +28,7 @@ bool ends_within_lines(const core::Layout& node) noexcept {
   return true;
 }
 
-/// Each line, owned by another core, is written once.
+/// pack_lines() writes each cache line once, because another core owns the line.
 void pack_lines(const Buffer& from, const ByteRange& range, std::byte* to) noexcept {
   if (!ends_within_lines(*from.type->layout().node))
     return from.type->pack(from.address, from.count, range.offset, to, range.length);
@@ -55,7 +55,7 @@ struct HostSource {
 
 class DirectMover {
  public:
-  static constexpr uint32_t kParts = 4;  // per message, to leave room for others
+  static constexpr uint32_t kParts = 4;  // fragments in flight per message, to leave some to others
   explicit DirectMover(SendRequest& request) noexcept : request_(request) {}
   [[nodiscard]] size_t move(const ByteRange& range) noexcept {
     if (request_.operation.left >= kParts) return 0;

@@ -16,7 +16,7 @@ namespace tern::pml {
 namespace {
 
 constexpr size_t kPiece = 1 << 20;
-constexpr uint32_t kPieces = 4;  // per message, to leave room for others
+constexpr uint32_t kPieces = 4;  // puts in flight per message, to leave some to others
 
 constexpr size_t kLeast = 256 << 10;
 

@@ -31,7 +31,8 @@ inline bool bad_root(int root, const core::Communicator& comm) noexcept {
 }
 
 /// Roles tells which arguments of a rooted collective are significant at this rank: the root's, the
-/// leaves', or any (part). On an inter-communicator the root's group has only one part: the root.
+/// leaves', or all participants' (part). On an inter-communicator only the root of the root's group
+/// takes part.
 struct Roles {
   bool root, leaf, part;
   Roles(int rank, const core::Communicator& comm) noexcept

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "abi" (MPI-5.0 chapter 20): handles as integers, facts about the ABI.
+// MPI functions of the chapter "abi" (MPI-5.0 chapter 20): handles as integers, facts about the
+// ABI.
 #include <cstring>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "errhandler" (MPI-5.0 sections 9.3 to 9.5). See: src/abi/raise.cc (delivery).
+// MPI functions of the chapter "errhandler" (MPI-5.0 sections 9.3 to 9.5). See: src/abi/raise.cc
+// (delivery).
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "info" (MPI-5.0 chapter 10).
+// MPI functions of the chapter "info" (MPI-5.0 chapter 10).
 #include "core/info.hpp"
 
 #include <algorithm>

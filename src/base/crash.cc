@@ -186,7 +186,7 @@ void give_stack() noexcept {
   ::sigaltstack(&ours, nullptr);
 }
 
-// An unloaded handler must not be called.
+// restore() removes the handler, because an unloaded handler must not be called.
 __attribute__((destructor)) void restore() {
   for (const Signal& signal : kSignals) {
     struct sigaction action {};

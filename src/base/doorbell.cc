@@ -21,7 +21,7 @@
 namespace tern {
 namespace {
 
-// A full pipe has already rung.
+// A full pipe has already woken the sleeper.
 void write_to(int fd) noexcept {
   const char byte = 1;
   (void)!::write(fd, &byte, 1);
@@ -39,7 +39,7 @@ HandedPipes& handed_pipes() {
   return all;
 }
 
-// A descriptor from /proc works in both directions; a keeper hands out both ends.
+// A descriptor from /proc works in both directions; a keeper hands out both ends of the pipe.
 void write_to_pipe(const FileOffer& offer) {
   HandedPipes& handed = handed_pipes();
   const std::lock_guard<std::mutex> guard(handed.mutex);

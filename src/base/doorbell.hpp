@@ -26,8 +26,8 @@ struct Alarm {
   void* self = nullptr;
 };
 
-/// A change of either word ends the sleep. Kernels before 5.16 wait on one word: sleeps with
-/// `awaited` are then short, and `question` does not end a sleep.
+/// A change of either word of AlsoWords ends the sleep. Kernels before 5.16 wait on one word:
+/// sleeps with `awaited` are then short, and `question` does not end a sleep.
 struct AlsoWords {
   FutexWord awaited, question;
 };
@@ -69,7 +69,7 @@ class Doorbell {
   [[nodiscard]] bool has_sleepers() const noexcept {
     return sleepers_.load(std::memory_order_relaxed) != 0;
   }
-  /// The bell stays armed for other sleepers.
+  /// disarm() leaves the bell armed for other sleepers.
   void disarm() noexcept;
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also = {}) noexcept;
   /// Also wakes for a readable descriptor; requires the pipe. The sleep may miss a change of

@@ -38,7 +38,7 @@ class Error : public std::exception {
 /// fail(MPI_ERR_RANK, "dest is %d, but %s has ranks 0..%d", ...)`.
 [[nodiscard]] TERN_COLD int fail(int mpi_class, const char* format, ...) noexcept TERN_PRINTF(2, 3);
 
-/// A success keeps the thread's text.
+/// fail() of a success returns 0 and keeps the thread's text.
 [[nodiscard]] inline int fail(const Failure& failure) noexcept {
   return TERN_LIKELY(!failure) ? 0 : fail(failure.code, "%s", failure.text.c_str());
 }

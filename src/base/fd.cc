@@ -50,7 +50,7 @@ std::string file_limit() {
               static_cast<unsigned long long>(limit.rlim_cur / 1024));
 }
 
-/// On failure the result is not valid(), with errno.
+/// make_unlinked_in() sets errno and returns an invalid Fd on failure.
 Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   struct statvfs room {};
   if (::statvfs(folder.c_str(), &room) != 0) return Fd();
@@ -115,7 +115,7 @@ Fd make_memfd(const char* name, size_t bytes) {
   return fd;
 }
 
-// Only its own user can shrink a nameless file.
+// has_fixed_size() accepts sealed files, and nameless files, which no other user can shrink.
 bool has_fixed_size(int fd) noexcept {
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return true;

@@ -26,7 +26,7 @@ int send_patiently(const MailSocket& socket, const Address& at, const KeeperLett
     // ETOOMANYREFS: unread descriptors count against ulimit -n.
     if ((!is_full && error != ETOOMANYREFS && error != EINTR) || round == kRounds) return error;
     pollfd room{socket.descriptor(), POLLOUT, 0};
-    // Only a connected socket reports room.
+    // Only a connected socket reports free space.
     if (is_full && at.length == 0)
       (void)::poll(&room, 1, kRoundMs);
     else

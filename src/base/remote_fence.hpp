@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remote fence: a memory fence in all other processes (Linux, membarrier(2)). Why: the sleeper on a
-// doorbell pays for both sides' fences. Threads: any.
+// doorbell pays for its own and the senders' fences. Threads: any.
 #pragma once
 
 namespace tern {

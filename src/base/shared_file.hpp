@@ -56,7 +56,7 @@ struct FoundFile {
 
 [[nodiscard]] FoundFile open_offered(const FileOffer& offer, int flags);
 
-/// -1 removes the socket. The caller keeps ownership.
+/// Sets the socket to mpirun's keeper; -1 removes the socket. The caller keeps ownership.
 void set_launchers_keeper(int socket) noexcept;
 [[nodiscard]] int keeper_threads() noexcept;
 

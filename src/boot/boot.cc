@@ -86,7 +86,7 @@ const char* way_without_mpirun(std::string_view way) {
                                 static_cast<int>(way.size()), way.data()));
 }
 
-// A child inherits the environment, but is no rank.
+// A descendant of a rank inherits the environment, but is no rank.
 const char* way_of_descendant(std::string_view way) {
   if (way != "mpirun") return "singleton";
   throw Error(MPI_ERR_OTHER, strf("TERN_BOOT=mpirun, but rank %s is an ancestor of this process; "

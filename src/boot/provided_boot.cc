@@ -156,7 +156,7 @@ void ProvidedBoot::Fence::run(std::shared_ptr<Calls> calls) noexcept {
   futex_wake_all(state);
 }
 
-// The function blocks, so a thread makes the call while messages progress.
+// The program's fence function blocks, so a thread makes the call while messages progress.
 void ProvidedBoot::start_fence() {
   publish();
   fence_ = std::make_shared<Fence>();

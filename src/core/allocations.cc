@@ -57,7 +57,8 @@ void visit_allocations(const Data& data, cuda::Memory last, size_t most_pieces,
 
 }  // namespace
 
-// Without late writes on the first allocation, the driver has already synchronised the context.
+// If the driver refuses to synchronise the first allocation, Job::settle() has ordered the job
+// behind all writes of the context.
 void settle(cuda::Job& job, const Data& data, const cuda::Memory& first) noexcept {
   job.settle(first);
   if (job.borrowed() || job.failed() || lies_in(data, first) ||

@@ -61,7 +61,8 @@ class alignas(64) Communicator final : public Object, public Membership, public 
                Ref<Group> remote = {}) noexcept;
   ~Communicator() override;
 
-  /// In an internal part of the user's communicator, named() returns the user's rank.
+  /// named() returns the rank in the user's communicator, of which this communicator may be an
+  /// internal part.
   [[nodiscard]] int named(int rank) const noexcept {
     return named_by ? named_by->rank_of(peer_index(rank)) : rank;
   }

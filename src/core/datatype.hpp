@@ -61,7 +61,7 @@ class Datatype final : public Object {
               size_t bytes) const noexcept;
 
   /// pieces() lists at most `most` memory pieces of the packed bytes [offset, offset + limit).
-  /// `covered` receives their bytes.
+  /// `covered` receives the bytes of these pieces.
   size_t pieces(const void* buf, MPI_Count count, size_t offset, size_t limit, iovec* out,
                 size_t most, size_t* covered) const noexcept;
 

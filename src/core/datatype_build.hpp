@@ -46,7 +46,7 @@ class TypeBuilder {
   NewType dup(Datatype& old) const;
   static NewType copy(const Datatype& old);
 
-  /// `index_place` is the offset of a pair's second half, or 0.
+  /// `index_place` is the offset of a pair's second member, or 0.
   static Datatype* predefined(const char* name, MPI_Count size, Number number, int alignment,
                               MPI_Aint index_place);
 

@@ -134,8 +134,8 @@ TERN_AVX2_INLINE void copy_line(char* to, const char* from) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + kHalf), high);
 }
 
-/// copy_lines() needs at least kVector bytes. Inner vectors are aligned at the target, and the ends
-/// overlap the inner vectors.
+/// copy_lines() needs at least kVector bytes. Inner vectors are aligned at the target, and the
+/// first and last vectors overlap the inner vectors.
 TERN_AVX2 void copy_lines(char* to, const char* from, size_t bytes) {
   copy_line(to, from);
   for (size_t i = -reinterpret_cast<uintptr_t>(to) % kVector; i + kVector <= bytes; i += kVector)

@@ -15,7 +15,7 @@ namespace tern::core::dense {
 [[nodiscard]] int64_t unpack(const char* packed, uintptr_t at, int64_t stride, int64_t block,
                              int64_t count) noexcept;
 
-/// Fewer blocks do not repay the call.
+/// kLeast: fewer blocks do not repay the call.
 inline constexpr int64_t kLeast = 48;
 
 /// copy() is for blocks in the first caches. At some distances the C library's memcpy takes twice

@@ -17,7 +17,7 @@ struct Recipe {
   std::vector<MPI_Aint> addresses;
   std::vector<MPI_Count> counts;
   std::vector<Ref<Datatype>> types;
-  std::vector<MPI_Count> repeats;  // per type, in packing order; empty: one type fills the whole
+  std::vector<MPI_Count> repeats;  // per type, in packing order; empty: a single type
 };
 
 }  // namespace tern::core

@@ -79,7 +79,7 @@ bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
   }
 }
 
-// A kernel needs both ends on the job's device. Otherwise the driver copies rows.
+// A kernel needs source and target on the job's device. Otherwise the driver copies rows.
 template <bool kPacks>
 bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block,
                     size_t bytes) noexcept {
@@ -91,7 +91,7 @@ bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block
          launch_move<kPacks>(job, data, offset, block, bytes);
 }
 
-/// Small data goes through the stream's host room: one launch and a polled word instead of two
+/// Small data goes through the stream's host memory: one launch and a polled word instead of two
 /// copies and a synchronisation.
 bool serves_by_mail(cuda::Job& job, const Data& data, cuda::MemoryKind block,
                     size_t bytes) noexcept {

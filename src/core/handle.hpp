@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// HandleTable: maps a user's handle word to an object and never trusts the word.
-// Why: a stale or garbage handle gives an error class, never a crash. Word: below 4096 a constant
-// of the ABI; otherwise 32 bits of generation, one bit 0, 4 bits of kind, 27 bits of index (from
-// 4096). MPI_*_toint returns the low half. Threads: find is lock-free.
+// HandleTable: maps a user's handle word to an object and never trusts the word. Why: a stale or
+// garbage handle gives an error class, never a crash. Word: below 4096 a constant of the ABI;
+// otherwise 32 bits of generation, one bit 0, 4 bits of kind, 27 bits of index (from 4096).
+// MPI_*_toint returns the low 32 bits. Threads: find is lock-free.
 #pragma once
 
 #include <array>

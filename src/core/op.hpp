@@ -27,7 +27,7 @@ class Op final : public Object {
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
   [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
   /// changes_places() is true if swapping operands preserves every bit of the result. A minimum
-  /// does not, because of signed zeros.
+  /// does not preserve signed zeros.
   [[nodiscard]] bool changes_places() const noexcept {
     switch (reduction_) {
       case Reduction::kSum:

@@ -110,7 +110,7 @@ class Process {
     return channels_;
   }
 
-  /// In namespace 0 the index is the world rank.
+  /// peer() takes an index, which is the world rank in namespace 0.
   Peer& peer(uint32_t index) { return peers_.at(index); }
 
   /// Indices 0 to 15 are reserved. Indices repeat after kContextIndices: see

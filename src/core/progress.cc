@@ -180,8 +180,8 @@ uint32_t Progress::polls_on_core(int64_t now) noexcept {
 
 // A polling loop waits for other threads, so the thread yields after a few rounds, then polls once
 // more. A thread computing between polls yields only at times, because its messages may need other
-// threads. A pause below a microsecond may mean either: the thread yields soon at first, then less
-// often, and skips the clock at some polls.
+// threads. A pause below a microsecond may mean either case: the thread yields soon at first, then
+// less often, and skips the clock at some polls.
 int Progress::poll_after_others() noexcept {
   constexpr int64_t kLoopNs = 400, kPauseNs = 1000, kLongOnCoreNs = 100000, kPart = 8;
   if (polling.unseen != 0) return --polling.unseen, 0;

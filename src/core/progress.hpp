@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: polls the registered rooms for a waiting rank, then leaves the core.
-// Why: with more ranks than cores, a spinning rank keeps its peer from running. Threads: poll() and
-// wait() need the channel's lock at MPI_THREAD_MULTIPLE.
+// Progress: polls the registered pollers for a waiting rank, then leaves the core. Why: with more
+// ranks than cores, a spinning rank keeps its peer from running. Threads: poll() and wait() need
+// the channel's lock at MPI_THREAD_MULTIPLE.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +97,8 @@ class Progress {
     configure({});
   }
 
-  /// Before a sleep, pollers must arrange to be rung.
+  /// is_before_sleep() is true in the last poll before a sleep: pollers must then arrange to be
+  /// rung.
   [[nodiscard]] bool is_before_sleep() const noexcept { return before_sleep_; }
 
   void add(Poll poller, void* self) noexcept;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request: an operation in flight, of any room.
-// Lifetime: pooled by the owner.
-// Threads: complete() releases and done() acquires all results.
+// Request: an operation in flight, of any module. Lifetime: pooled by the owner. Threads:
+// complete() releases and done() acquires all results.
 #pragma once
 
 #include <atomic>

@@ -102,7 +102,7 @@ class Balance {
  private:
   [[nodiscard]] static int spread(const std::vector<int>& dims) { return dims[0] - dims.back(); }
 
-  /// faces() counts the links cut in each dimension, the cost of a halo exchange.
+  /// faces() counts the links cut in all dimensions, the cost of a halo exchange.
   [[nodiscard]] int64_t faces(const std::vector<int>& dims) const {
     int64_t sum = 0;
     for (const int dim : dims) sum += nodes_ / dim;

@@ -35,8 +35,8 @@ struct Globals {
 };
 
 /// The program's runtime counted the throw, the library's the catch. count_uncaught() corrects
-/// std::uncaught_exceptions() of both while the exception is kept (`by` -1), and after the rethrow
-/// (1).
+/// std::uncaught_exceptions() of both runtimes while the exception is kept (`by` -1), and after the
+/// rethrow (1).
 void count_uncaught(int by) noexcept {
   void* const found = ::dlsym(RTLD_DEFAULT, "__cxa_get_globals");
   auto* const ours = reinterpret_cast<Globals*>(abi::__cxa_get_globals());

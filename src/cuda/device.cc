@@ -210,7 +210,7 @@ Device* Gpus::device_of(const Memory& memory, std::string* why) noexcept {
   }
 }
 
-// Pools and mapped memory have no context; Tern then uses the device's primary context if active.
+// Pools and mapped memory have no context; Tern then retains the device's primary context.
 CUcontext Gpus::primary_of(const Driver& known, int ordinal, std::string* why) {
   if (const auto found = primaries_.find(ordinal); found != primaries_.end()) return found->second;
   CUdevice device = 0;

@@ -58,10 +58,10 @@ class Device final : public DeviceContext {
     return attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
            attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   }
-  /// On a quiet device, makes kernels, streams, events and memory for the first messages. Each
+  /// Makes kernels, streams, events and memory for the first messages, if the device is quiet. Each
   /// allocation may wait for all device work, and device work for this rank.
   void prepare(size_t chunk, int chunks) noexcept;
-  /// Whether the context was made anew, without a driver call for known memory.
+  /// Whether the device's context has ended, without a driver call for known memory.
   [[nodiscard]] bool has_ended(const Memory& memory) const noexcept {
     return !late_writes.knows(memory) && stale();
   }
@@ -94,9 +94,10 @@ class Job {
   Job& operator=(Job&& other) noexcept;
   ~Job();
 
-  /// Orders the job behind the application's late writes to `memory`.
+  /// Orders the job behind the application's copies and memsets to `memory` that have returned
+  /// early.
   void settle(const Memory& memory) noexcept;
-  /// Ends a job after settle() alone, without waiting.
+  /// Ends the job without waiting. Requires that the job has begun nothing except settle().
   void abandon() noexcept;
   void copy(void* to, const void* from, size_t bytes) noexcept;
   /// Like copy(), but requires that neither side is pageable.
@@ -216,8 +217,8 @@ class Gpus {
   }
   void set_mails(bool mails) noexcept { mails_ = mails; }
   void look_after() noexcept;
-  /// From now on calls are put into the application's streams, and progress allocates nothing on
-  /// devices.
+  /// After expect_enqueues() calls are put into the application's streams, and progress allocates
+  /// nothing on devices.
   void expect_enqueues() noexcept { enqueues_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] Device* any() noexcept;
   /// Frees everything; requires that no caller holds a Device. The rank may use GPUs again

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: all kernels, loaded into a context, and their launches.
-// Why: the first use loads all kernels before the first capture or waiting kernel, because a lazy
-// load may deadlock.
-// Lifetime: constructed and destroyed with the context current, unless forget() was called.
-// Threads: any, after construction. No call waits for the device, unless LayoutImages lacks room
-// for a type.
+// Kernels: all kernels, loaded into a context, and their launches. Why: the first use loads all
+// kernels before the first capture or waiting kernel, because a lazy load may deadlock. Lifetime:
+// constructed and destroyed with the context current, unless forget() was called. Threads: any,
+// after construction. No call waits for the device, unless LayoutImages lacks memory for a type.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +67,7 @@ class Kernels {
   CUresult multicast(CUstream stream, const MulticastArguments& arguments, int blocks) noexcept;
   CUresult exchange(CUstream stream, const ExchangeArguments& arguments, int blocks) noexcept;
   /// Returns the number of thread blocks of waiting kernels that fit the GPU, in any mix: an SM
-  /// without room for another block holds at least as many as of the largest kernel.
+  /// without space for another block holds at least as many as of the largest kernel.
   [[nodiscard]] int most_waiting() const noexcept {
     unsigned most =
         std::min({interpret_.most_blocks, multicast_.most_blocks, exchange_.most_blocks});

@@ -31,8 +31,9 @@ class LateWrites {
   /// Waits for pending writes and makes later writes synchronous, if possible. Requires the
   /// memory's context.
   [[nodiscard]] bool end_on(const Memory& memory) noexcept;
-  /// Orders `stream` behind late writes of the current context; sets *waits if writes are pending.
-  /// If synchronous mode is refused, does nothing during a capture that forbids the legacy stream.
+  /// Orders `stream` behind the current context's writes whose calls have returned early; sets
+  /// *waits if writes are pending. If synchronous mode is refused, does nothing during a capture
+  /// that forbids the legacy stream.
   [[nodiscard]] CUresult order_behind(CUstream stream, CUcontext current, bool* waits) noexcept;
   [[nodiscard]] bool empty() const noexcept { return since_.empty(); }
   [[nodiscard]] bool has_changed_context() noexcept {

@@ -20,7 +20,7 @@ enum class MemoryKind : uint8_t {
   kUnknown,
   kHost,     // plain, pinned or registered; the CPU may access it
   kDevice,   // only the driver and kernels may access it
-  kManaged,  // accessible to both; treated as device memory, to avoid migration
+  kManaged,  // accessible to CPU and device; treated as device memory, to avoid migration
 };
 
 [[nodiscard]] inline bool on_device(MemoryKind kind) noexcept {

@@ -29,7 +29,8 @@ class Residency {
     /// Takes at most a quarter of the free places, for low-priority use.
     [[nodiscard]] int take_spare(int wanted, int most) noexcept;
     void keep(int places) noexcept;
-    /// Until the next take(), other shares may get the places once `is_over` returns true.
+    /// retire() lets other shares get the places once `is_over` returns true, until the next
+    /// take().
     void retire(std::function<bool()> is_over) noexcept;
 
    private:

@@ -49,8 +49,8 @@ class Streams {
   explicit Streams(const Driver& driver) noexcept : driver_(driver) {}
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
-  /// Both give a stream to the caller alone. idle() returns a reused stream, or null. make()
-  /// returns a new stream, or null with *error, and requires the context.
+  /// idle() and make() give a stream to the caller alone. idle() returns a reused stream, or null.
+  /// make() returns a new stream, or null with *error, and requires the context.
   [[nodiscard]] Stream* idle() noexcept;
   [[nodiscard]] Stream* make(CUresult* error) noexcept;
   /// Keeps the stream for reuse. The functions below require the context.

@@ -89,7 +89,8 @@ int Boxes::execute(Box& box) noexcept {
   return MPI_ERR_INTERN;
 }
 
-/// Posting pays until the target was slow; then the target must have polled since.
+/// Posting pays unless the target has been slow; after a slow answer the target must have polled
+/// again.
 bool Boxes::looks_alive(BoxTarget& known, const Box& box) noexcept {
   if (TERN_LIKELY(known.pause.load(std::memory_order_relaxed) == 0)) return true;
   const uint32_t polls = box.polls.load(std::memory_order_relaxed);

@@ -23,8 +23,8 @@ struct Probe {
 /// Whether the kernel copies this process's memory. Like try_copies(), returns 0 or an errno.
 [[nodiscard]] int try_own_memory(const void* memory, size_t bytes) noexcept;
 
-/// Both functions copy between local data in any memory and another process. Return 0, or an error
-/// class with fail() text. Throw std::bad_alloc.
+/// copy_there() and copy_from_there() copy between local data in any memory and another process.
+/// Return 0, or an error class with fail() text. Throw std::bad_alloc.
 [[nodiscard]] int copy_there(core::Process& process, const core::Data& from, const TargetData& to,
                              std::byte* address, int32_t pid);
 [[nodiscard]] int copy_from_there(core::Process& process, const TargetData& from,

@@ -33,7 +33,7 @@ int allgather(Communicator& among, const T& mine, std::vector<T>* all) {
   return among.channel().coll->run(operation);
 }
 
-/// Prefers this rank's own error, because only its text is known.
+/// Prefers this rank's own error, because only this rank's text is known.
 template <class T>
 int first_error(const std::vector<T>& all, int rank, const std::string& own_text) {
   const auto own = all[static_cast<size_t>(rank)].code;

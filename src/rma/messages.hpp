@@ -68,7 +68,8 @@ class Messages final : public Path {
   int compare_and_swap(const void* origin, const void* compare, void* result, const TargetData& at,
                        const Reached& reached) override;
 
-  /// Waits for operations to the target (-1: all), there or only here (`local`). Locks the channel.
+  /// Waits for operations to the target (-1: all), at the target, or only at this rank (`local`).
+  /// Locks the channel.
   [[nodiscard]] int finish(int target, bool local) noexcept;
 
   [[nodiscard]] int ask_lock(int target, bool exclusive) noexcept;

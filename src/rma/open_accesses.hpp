@@ -25,13 +25,13 @@ class OpenAccesses {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return finish_before_fence(target, local);
   }
-  /// finish() for callers with a following atomic operation.
+  /// finish_before_fence() is finish() for callers whose next atomic operation is a full fence.
   [[nodiscard]] int finish_before_fence(int target, bool local) noexcept {
     if (TERN_UNLIKELY(log != nullptr || messages != nullptr)) return finish_far(target, local);
     look_around();
     return MPI_SUCCESS;
   }
-  /// If the result is false, the caller must call finish().
+  /// If end_with_a_fence() returns false, the caller must call finish().
   [[nodiscard]] bool end_with_a_fence() noexcept {
     return messages == nullptr && log == nullptr && is_early();
   }

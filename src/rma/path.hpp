@@ -27,7 +27,7 @@ struct TargetData {
 struct Reached {
   Path* path = nullptr;  // null: nothing to do
   int64_t at = 0;
-  std::byte* address = nullptr;  // here or at the target
+  std::byte* address = nullptr;  // in this process or at the target
 };
 
 class Path {

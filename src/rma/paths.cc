@@ -118,7 +118,7 @@ int DevicePath::compare_and_swap(const void* origin, const void* compare, void* 
                         result);
 }
 
-/// The error names a dead target.
+/// judge() names the target in the error if the target has died.
 int CopiedPath::judge(int target, int code) noexcept {
   if (TERN_LIKELY(code == MPI_SUCCESS) || !targets_.has_died(target)) return code;
   return fail(MPI_ERR_OTHER, "%s has ended, and so has the memory in %s",

@@ -15,8 +15,8 @@ class Regions {
  public:
   explicit Regions(Targets& targets) noexcept : targets_(targets) {}
 
-  /// Both return 0, or an error class with fail() text: MPI_ERR_RMA_FLAVOR for other windows. Both
-  /// throw std::bad_alloc.
+  /// attach() and detach() return 0, or an error class with fail() text (MPI_ERR_RMA_FLAVOR for
+  /// other windows), and throw std::bad_alloc.
   [[nodiscard]] int attach(void* address, int64_t length);
   [[nodiscard]] int detach(const void* address);
   [[nodiscard]] bool attached(uint64_t address, uint64_t length) const noexcept;

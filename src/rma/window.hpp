@@ -28,8 +28,8 @@ class Window final : public core::Object {
   Window(core::Process& process, core::Communicator& communicator, int flavor);
   ~Window() override;
 
-  // Operations, fences, flushes and leave() return an error class with fail() text. The caller owns
-  // a non-null request. Buffers may lie in any memory.
+  // Operations, fence(), the flushes, sync() and leave() return an error class with fail() text.
+  // The caller owns a non-null request. Buffers may lie in any memory.
   [[nodiscard]] int put(const core::Data& origin, const TargetData& to,
                         OpRequest* request) noexcept;
   [[nodiscard]] int get(const core::Data& origin, const TargetData& from,

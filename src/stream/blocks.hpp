@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks: a collective's buffer as blocks. Each pass moves a part of every block to a place in a
-// half.
-// Lifetime, threads: as Area.
+// half of the board. Lifetime, threads: as Area.
 #pragma once
 
 #include <vector>

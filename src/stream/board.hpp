@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Board: the pinned memory through which a stream and the proxy take turns. Boards: all of a
-// process.
-// Words: the stream writes to `mail` the number of the call whose next pass has data; the proxy
-// reads and resets `mail`. The proxy sets `done` of a half; the stream waits for `done` and resets
-// the word.
-// Lifetime: the Backlog's. Threads: any; no lock is held in a driver call.
+// Board: pinned memory in two halves, through which a stream and the proxy take turns. Boards: all
+// of a process. Words: the stream writes to `mail` the number of the call whose next pass has data;
+// the proxy reads and resets `mail`. The proxy sets `done` of a half; the stream waits for `done`
+// and resets the word. Lifetime: the Backlog's. Threads: any; no lock is held in a driver call.
 #pragma once
 
 #include <array>

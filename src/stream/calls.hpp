@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: the numbered calls of a communicator in its stream, and their board.
-// Order: all calls share halves and words, in stream order. A number is reused after its call; a
-// captured call keeps its number until the graph ends.
-// Lifetime: of a CommStream with a GPU stream. Threads: the caller's part by any, the proxy's part
-// by the proxy.
+// Calls: the numbered calls of a communicator in its stream, and their board. Order: all calls
+// share the board's halves and words, in stream order. A number is reused after its call; a
+// captured call keeps its number until the graph ends. Lifetime: of a CommStream with a GPU stream.
+// Threads: the caller's part by any, the proxy's part by the proxy.
 #pragma once
 
 #include <deque>
@@ -42,7 +41,8 @@ class Calls {
   /// Once `fate` is dead, the stream lacks words, and no further call is enqueued.
   Fate fate;
 
-  /// stop_calls() locks out other calls while devices work alone; the first half is free meanwhile.
+  /// stop_calls() locks out other calls while devices work alone; the board's first half is free
+  /// meanwhile.
   [[nodiscard]] std::unique_lock<std::mutex> stop_calls() {
     return std::unique_lock<std::mutex>(enqueuing_);
   }
@@ -65,7 +65,7 @@ class Calls {
   [[nodiscard]] bool none_alive() noexcept;
   /// leave() ends a call. The communicator may end here.
   void leave(uint32_t number) noexcept;
-  /// When MPI ends, captured calls end before their graphs.
+  /// end_board() ends captured calls when MPI ends, perhaps before their graphs.
   void end_board() noexcept;
   void describe(WaitReport* report) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives, cut into passes that fit a half, alike on all ranks.
-// How: vectors (broadcast, reductions) and blocks are cut into parts, from facts known to all
+// Enqueued collectives, cut into passes that fit a half of the board, alike on all ranks. How:
+// vectors (broadcast, reductions) and blocks are cut into parts, from facts known to all
 // ranks: collective, bytes, ranks, size of a half. If ranks know only their own blocks
 // (coll/engine/pairs.hpp), each pair of ranks exchanges messages.
 // Lifetime: Calls.
@@ -24,8 +24,8 @@ enum class Tell : uint8_t { kWhole, kParts };  // kParts: also the NVLink domain
 void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased,
             Tell whom = Tell::kParts) noexcept;
 
-/// If goes_by_islands(), devices run the steps within NVLink domains, and the host those in
-/// between. The answer is the same on all ranks.
+/// goes_by_islands() is true on all ranks if devices run the steps within NVLink domains, and the
+/// host the steps in between.
 [[nodiscard]] bool goes_by_islands(const coll::Operation& operation) noexcept;
 /// enqueue_by_islands() throws std::bad_alloc. The parts of the stream know its error already.
 [[nodiscard]] int enqueue_by_islands(const Islands& islands, const coll::Operation& operation,

@@ -26,8 +26,8 @@ struct Islands;
 
 class CommStream {
  public:
-  /// `chunk` is the bytes of a half, the same on all ranks. Without a GPU stream neither board nor
-  /// backlog is needed.
+  /// `chunk` is the bytes of a half of the board, the same on all ranks. Without a GPU stream
+  /// neither board nor backlog is needed.
   CommStream(core::Communicator& communicator, core::Communicator& shadow, core::Ref<Stream> stream,
              size_t chunk, const Board& board, Backlog* backlog);
   CommStream(const CommStream&) = delete;
@@ -54,7 +54,8 @@ class CommStream {
   /// a communicator without a team.
   void set_islands(std::unique_ptr<Islands> islands) noexcept;
   [[nodiscard]] Islands* islands() const noexcept { return islands_.get(); }
-  /// A part of `whole` has a shadow with some ranks of `whole`, and runs steps of collectives.
+  /// A part of `whole` has a shadow communicator with some ranks of `whole`, and runs steps of
+  /// collectives.
   void be_part_of(const std::shared_ptr<CommStream>& whole) noexcept;
   [[nodiscard]] bool is_part() const noexcept { return !whole_.expired(); }
 
@@ -71,7 +72,7 @@ class CommStream {
   [[nodiscard]] coll::DeviceCalls& device_calls() noexcept { return device_calls_; }
   /// over() is true if nothing is, or will be, enqueued or captured.
   [[nodiscard]] bool over() noexcept;
-  /// When MPI ends, graphs' calls end, too.
+  /// end_board() ends the calls of graphs when MPI ends.
   void end_board() noexcept;
 
  private:
@@ -92,7 +93,7 @@ class CommStream {
 };
 
 /// Islands: the parts of a communicator: the ranks of this NVLink domain, and the ranks with the
-/// same place in all domains. Each part has a shadow and a board.
+/// same place in all domains. Each of the two parts has its own shadow communicator and board.
 struct Islands {
   Islands(CommStream& whole, IslandMap of, std::shared_ptr<CommStream> within,
           std::shared_ptr<CommStream> between)

@@ -23,7 +23,7 @@ class EarlierError {
   EarlierError(core::Communicator& communicator, core::Communicator& shadow, Raise raise) noexcept
       : communicator_(communicator), shadow_(shadow), raise_(raise) {}
 
-  /// A part's errors go to the whole communicator's object.
+  /// Errors of a part (Islands) go to the whole communicator's object.
   void be_part_of(const std::shared_ptr<EarlierError>& whole) noexcept { whole_ = whole; }
 
   [[nodiscard]] int take() noexcept {

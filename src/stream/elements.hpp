@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements: the element type for the host's operation on packed data of a half.
+// Elements: the element type for the host's operation on packed data of a half of the board.
 #pragma once
 
 #include "coll/engine/operation.hpp"

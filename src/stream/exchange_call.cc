@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of blocks of pairwise known sizes (coll/engine/pairs.hpp).
-// How: each pair of ranks exchanges its blocks as messages, a part per pass, in order. Ranks have
-// different numbers of passes, but both ends of a pair move a part in the same pass.
+// Collectives of blocks of pairwise known sizes (coll/engine/pairs.hpp). How: each pair of ranks
+// exchanges its blocks as messages, a part per pass, in order. Ranks have different numbers of
+// passes, but both ranks of a pair move a part in the same pass.
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued messages, matched with ordinary sends and receives.
-// How: data that fits a half is sent from, and received into, the half. Larger data is collected in
-// host memory chunk by chunk, because a message can only be sent whole. Nonblocking messages use
-// host memory as well, to free the halves for the next operation. A receive must not change the
-// buffer behind the message, so the whole buffer is copied in and out.
-// Lifetime: Calls; a Pending is shared by start, wait, and the user's request.
+// Enqueued messages, matched with ordinary sends and receives. How: data that fits a half of the
+// board is sent from, and received into, the half. Larger data is collected in host memory chunk by
+// chunk, because a message can only be sent whole. Nonblocking messages use host memory as well, to
+// free the halves for the next operation. A receive must not change the buffer behind the message,
+// so the whole buffer is copied in and out. Lifetime: Calls; a Pending is shared by start, wait,
+// and the user's request.
 #pragma once
 
 #include <memory>

@@ -74,7 +74,7 @@ void Proxy::finish() noexcept {
   progress.stay_awake(-1);
 }
 
-// -- the thread
+// The proxy's thread runs the following functions.
 
 void Proxy::update() noexcept {
   std::vector<std::shared_ptr<CommStream>> before;  // destroyed outside the lock

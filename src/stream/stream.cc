@@ -71,7 +71,7 @@ int make_stream(core::Process& process, CUstream queue, core::Ref<Stream>* made)
   return MPI_SUCCESS;
 }
 
-// If this fails, operations with the type report the error.
+// If prepare_type() fails, operations with the type report the error.
 void prepare_type(cuda::Device& device, const core::Datatype& type) noexcept {
   if (type.contiguous() || type.size() <= 0 || device.has_waiting()) return;
   cuda::Kernels* const kernels = device.kernels();

@@ -24,13 +24,13 @@ class AlarmRequest {
   AlarmRequest& operator=(const AlarmRequest&) = delete;
 
   MPI_Request request() const { return request_; }
-  // Thread-safe. Only the first call has an effect.
+  // ring() is thread-safe; only the first call has an effect.
   void ring() {
     if (!has_rung_.exchange(true)) {
       MPI_Grequest_complete(request_);
     }
   }
-  // A wait has freed the request.
+  // Records that a wait has freed the request.
   void was_waited_for() { is_gone_ = true; }
 
  private:

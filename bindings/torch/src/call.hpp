@@ -45,7 +45,7 @@ class Call {
 
   void note_wait() { waits_since_ = Clock::now(); }
   // Whether the end of `member` prevents the completion, and data in flight has had time to arrive.
-  // A killed rank may have sent a part.
+  // A killed rank may have sent a part of its data.
   bool waits_in_vain(int member, const Group::EndOfRank& end) const;
 
   void end_overdue(Milliseconds time) const;

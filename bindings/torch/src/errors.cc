@@ -7,7 +7,7 @@ namespace torch_tern {
 
 namespace {
 
-// Invalid arguments: the communicator stays usable.
+// is_refusal() is true for invalid arguments: the communicator stays usable.
 bool is_refusal(int error_class) {
   switch (error_class) {
     case MPI_ERR_ARG:

@@ -39,7 +39,7 @@ class Fate {
   std::map<std::int64_t, std::function<void()>> hooks_;
 };
 
-// Hooks may need the GIL.
+// Waits for the abort hooks, which may need the GIL.
 void await_hooks();
 
 }  // namespace torch_tern

@@ -77,7 +77,7 @@ void Group::end(const std::string& why) {
   fate_.end([&why] { return why; }, false, [this] { wake_waits(); });
 }
 
-// Reads the peers before the hooks, which may take seconds.
+// Reads the peers' last calls before the hooks, which may take seconds.
 void Group::end_with_report(const std::string& words, bool by_timeout) {
   const auto why = [&] { return words + (hang_report_ ? hang_report_->describe(ranks_) : ""); };
   fate_.end(why, by_timeout, [this] { wake_waits(); });

@@ -39,7 +39,7 @@ class Group {
 
   MPI_Comm comm() const { return comm_; }
   const StreamComm* stream_comm() const { return stream_comm_.get(); }
-  // Collective. A group serves one device per rank.
+  // open_stream_comm() is collective. A group serves one device per rank.
   void open_stream_comm(const c10::Device& device);
   const std::string& name() const { return name_; }
   const std::vector<int>& ranks() const { return ranks_; }
@@ -57,7 +57,7 @@ class Group {
   // Runs the abort hooks and fails all pending calls and waits, once.
   void end(const std::string& why);
 
-  // The reason describes the calls of all members.
+  // Ends the group; the reason describes the calls of all members.
   void end_overdue(const std::string& words);
   void end_broken(const std::string& words);
   void set_hang_report(std::shared_ptr<HangReport> report) { hang_report_ = std::move(report); }
@@ -85,7 +85,7 @@ class Group {
     --last_call.under_way;
   }
 
-  // Calls `ring` at the group's end. Each waiting thread has an Alarm.
+  // An Alarm calls `ring` at the group's end. Each waiting thread has an Alarm.
   class Alarm {
    public:
     Alarm(Group& group, const Call& call, std::function<void()> ring);
@@ -100,7 +100,7 @@ class Group {
     friend class Group;
   };
 
-  // Reuses the number of a refused call, to match ranks without the call.
+  // Reuses the number of a refused call, to match ranks that have not made the call.
   void take_back(std::uint64_t number) {
     std::uint64_t next = number + 1;
     sequence.compare_exchange_strong(next, number);

@@ -170,7 +170,7 @@ void HangReport::watch_peers(const std::shared_ptr<HangReport>& self,
   PeerWatch::get().begin(self, own.word, std::move(peers));
 }
 
-// After the last group, the world has no more calls.
+// The destructor calls leave(), because the world has no more calls after its last group.
 HangReport::~HangReport() { PeerWatch::get().leave(); }
 
 std::shared_ptr<HangReport> HangReport::current() {

@@ -46,9 +46,11 @@ struct ProcessRecord {
 
 class HangReport {
  public:
-  // Collective over the world's group, within the timeout. Watches the peers if no launcher does.
+  // begin() is collective over the world's group, within the timeout. Watches the peers if no
+  // launcher does.
   static std::shared_ptr<HangReport> begin(const std::shared_ptr<Group>& world, bool watches_peers);
   ~HangReport();
+  // Returns the hang report of the newest world.
   static std::shared_ptr<HangReport> current();
 
   std::string describe(const std::vector<int>& ranks) const;

@@ -53,7 +53,7 @@ bool Issue::must_queue() {
   return is_queued_;
 }
 
-// Blocks like the device queue would delay a nonblocking call.
+// await_turn() blocks as long as the device queue would delay a nonblocking call.
 void Issue::await_turn() {
   if (group_->queued > 0) {
     DeviceQueue::get().await_begun(*group_);
@@ -127,7 +127,7 @@ std::exception_ptr Issue::wait_for_requests(Milliseconds time) {
   return nullptr;
 }
 
-// Without MPIX_Comm_interrupt the group's end also ends the wait.
+// The group's end also ends wait_until() if the library lacks MPIX_Comm_interrupt.
 int Issue::wait_until(Clock::time_point deadline) {
   AlarmRequest alarm;
   const Group::Alarm link(*group_, *this, [&] {

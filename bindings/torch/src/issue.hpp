@@ -39,7 +39,7 @@ class Issue : public Call {
       post(nonblocking, arguments...);
     }
   }
-  // All ranks must use make() alike.
+  // Makes the call and waits for its end. All ranks must use make() for the same calls.
   template <class Nonblocking, class... Arguments>
   void make(Nonblocking nonblocking, Arguments... arguments) {
     await_turn();

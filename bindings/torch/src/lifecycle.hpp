@@ -21,7 +21,8 @@ namespace torch_tern {
 using Tensors = std::vector<at::Tensor>;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-// Returns true if the caller continues before completion. Older PyTorch lacks the option.
+// Returns true if the caller continues before completion. Older versions of PyTorch lack the
+// option.
 template <class Options>
 bool is_async(const Options& options) {
   if constexpr (requires { options.asyncOp; }) {

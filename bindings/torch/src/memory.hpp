@@ -23,7 +23,8 @@ const std::vector<at::Tensor>& only(const std::vector<std::vector<at::Tensor>>& 
 void admit(Operation& operation, const at::Tensor& tensor, const char* words);
 void require_alike(const at::Tensor& one, const at::Tensor& other, const char* words);
 
-// The operation holds the buffer. A written copy is copied back at the end.
+// The operation holds the buffer. A written copy is copied back to the tensor at the operation's
+// end.
 at::Tensor readable(Operation& operation, const at::Tensor& tensor, const char* words);
 at::Tensor writable(Operation& operation, const at::Tensor& tensor, const char* words);
 

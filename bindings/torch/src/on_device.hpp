@@ -33,6 +33,7 @@ class OnDevice {
 
   void fork();
   std::optional<c10::StreamGuard> in_own_stream();
+  // Records the final event in the current stream. Call after all steps are in this stream.
   void record_end();
   bool has_end() const { return ends_are_done_.has_value(); }
   bool are_ends_done() const { return !ends_are_done_ || ends_are_done_->query(); }

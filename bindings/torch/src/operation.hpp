@@ -34,7 +34,7 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   bool is_complete();
   bool has_succeeded() const { return is_done_ && !error() && on_device_.is_done(); }
   std::exception_ptr error() const;
-  // Throws the operation's error. Zero means the operation's timeout.
+  // Throws the operation's error. A `time` of zero means the operation's timeout.
   void wait(Milliseconds time);
   c10::intrusive_ptr<c10::ivalue::Future> future();
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
@@ -48,7 +48,7 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   void settle(const std::exception_ptr& error);
 
   void conclude(std::exception_ptr error);
-  // From now on the deadline and the group's end call `kick`.
+  // After guard(), the deadline and the group's end call `kick`.
   void guard(std::function<void()> kick);
 
  private:

@@ -84,7 +84,7 @@ void Pipe::give_up(const char* words) {
   fail(group_->fate().why());
 }
 
-// The sender is alive, because the envelope has arrived.
+// refuse_late() checks only the timeout: the sender lived when the envelope arrived.
 void Pipe::refuse_late(const Arriving& one) {
   if (Clock::now() > after(one.begun, group_->timeouts.usual())) {
     give_up("recv");

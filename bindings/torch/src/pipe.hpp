@@ -26,7 +26,7 @@ class Pipe {
     at::Tensor tensor;
   };
 
-  // Collective over the group's members, without communication.
+  // The constructor is collective over the group's members, without communication.
   explicit Pipe(Group& group);
   ~Pipe();
   Pipe(const Pipe&) = delete;

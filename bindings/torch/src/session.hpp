@@ -30,12 +30,12 @@ class Session {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Collective over these ranks of the world, with equal names.
+  // communicator() is collective over these ranks of the world, with equal names.
   MPI_Comm communicator(const std::vector<int>& ranks, const std::string& name) const;
 
   // Requires that all communicators are free.
   void close();
-  // Some requests never complete, so the session stays open forever.
+  // Keeps the session open forever, because some requests never complete.
   void abandon() { is_abandoned_ = true; }
 
  private:

@@ -103,7 +103,7 @@ std::string agree_on_job(c10d::Store& store, const std::string& key) {
   return {agreed.begin(), agreed.end()};
 }
 
-// torchrun restarts workers with the same store.
+// attempt() is a part of all keys, because torchrun restarts workers with the same store.
 std::string attempt() {
   const char* const restarts = std::getenv("TORCHELASTIC_RESTART_COUNT");
   return restarts ? restarts : "0";
@@ -111,7 +111,7 @@ std::string attempt() {
 
 }  // namespace
 
-// Workers inherit the variables of torchrun's own launcher.
+// False under torchrun, because workers inherit the variables of torchrun's own launcher.
 bool has_launcher() { return !std::getenv("TORCHELASTIC_RUN_ID") && was_launched(); }
 
 bool was_launched() {

@@ -21,7 +21,7 @@ class StreamComm {
   static bool is_possible(const c10::Device& device) { return why_impossible(device).empty(); }
   static std::string why_impossible(const c10::Device& device);
 
-  // Collective over `comm`.
+  // The constructor is collective over `comm`.
   StreamComm(MPI_Comm comm, const c10::Device& device);
   ~StreamComm();
   StreamComm(const StreamComm&) = delete;
@@ -29,8 +29,8 @@ class StreamComm {
 
   MPI_Comm comm() const { return comm_; }
   const c10::Device& device() const { return device_; }
-  // The stream is empty if the driver provides none. Calls then complete before return, and match
-  // enqueued calls of other ranks.
+  // stream() is empty if the driver provides no stream. Calls then complete before return, and
+  // match enqueued calls of other ranks.
   const std::optional<c10::Stream>& stream() const { return stream_; }
   const std::string& why_no_stream() const { return why_no_stream_; }
 

@@ -15,7 +15,7 @@ namespace torch_tern {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// Adds time to all operations until the first operation with the extension has ended.
+// An Extension adds time to all operations until the first operation with the extension has ended.
 struct Extension {
   Milliseconds more;
   bool is_new = true;

@@ -40,7 +40,8 @@ class Work : public c10d::Work {
   std::atomic<bool> has_ended_{false};
 };
 
-// A Works is complete when all members are. The future's value concatenates theirs.
+// A Works is complete when all members are complete. The future's value concatenates the members'
+// values.
 class Works : public c10d::Work {
  public:
   Works(int rank, c10d::OpType type, std::vector<c10::intrusive_ptr<c10d::Work>> works);

@@ -9,7 +9,7 @@
 namespace tern::coll {
 namespace {
 
-/// A flow keeps a rest due to rounding.
+/// kNothing covers the rest that rounding leaves of a finished flow.
 constexpr double kNothing = 1e-6;
 
 }  // namespace

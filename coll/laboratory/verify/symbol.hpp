@@ -24,7 +24,7 @@ class Symbol {
   [[nodiscard]] bool operator==(const Symbol&) const = default;
   /// `commutative` sorts the contributions, to ignore order.
   void append(const Symbol& right, bool commutative);
-  /// A barrier's set of ranks is block 0 of each rank.
+  /// Makes a set of ranks (barrier) a symbol: block 0 of each rank in the set.
   [[nodiscard]] static Symbol of_ranks(const std::vector<char>& known);
   void mark(std::vector<char>& known) const noexcept;
   [[nodiscard]] Symbol at_block(int32_t block) const;

@@ -42,7 +42,7 @@ struct QueueState {
   const Schedule* schedule = nullptr;
   int32_t next = 0;  // step, over all executions
   int32_t entered = 0;
-  bool posted = false;  // waits for the other end
+  bool posted = false;  // waits for the peer's step
   std::vector<Symbol> memory[kSpaces];
   std::vector<SymbolSlot> slots;
   std::vector<SemaphoreState> words;
@@ -254,7 +254,7 @@ class LoweredRun {
     ready_.push_back(what.peer);
   }
 
-  // The ends of an unmapped message wait for each other.
+  // Sender and receiver of an unmapped message wait for each other.
   bool post(int32_t rank, const Step& what) {
     QueueState& state = at(rank);
     state.posted = true;

@@ -15,6 +15,7 @@
 namespace tern::coll {
 
 [[nodiscard]] Symbol promised(const Schedule& schedule, int32_t block);
+/// The size of block `i` of a slice: differs between blocks, the same on all ranks.
 [[nodiscard]] int64_t block_size(const Schedule& schedule, const Slice& slice, int32_t i);
 
 /// Clock: surely completed steps of each lane of each rank.

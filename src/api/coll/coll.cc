@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "collective communication" (MPI-5.0 chapter 6): all-to-all operations and the barrier.
+// MPI functions of the chapter "collective communication" (MPI-5.0 chapter 6): all-to-all
+// operations and the barrier.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"

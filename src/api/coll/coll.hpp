@@ -35,6 +35,7 @@ struct Described {
   return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
 }
 
+/// Whether the caller has a leaf's data (the root of an intra-communicator has such data too).
 [[nodiscard]] inline bool is_leaf(const core::Communicator& comm, int root) noexcept {
   return !comm.inter() || root >= 0;
 }

@@ -46,7 +46,7 @@ int check_between(const Operation& operation) noexcept {
   return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed on inter-communicators");
 }
 
-/// Ranks without a part get empty buffers.
+/// Ranks with MPI_PROC_NULL as root get empty buffers.
 Operation between(Operation operation) {
   core::Communicator& comm = *operation.communicator;
   (void)own_side(comm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "collective communication" (MPI-5.0 chapter 6): reductions.
+// MPI functions of the chapter "collective communication" (MPI-5.0 chapter 6): reductions.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "collective communication" (MPI-5.0 sections 6.4 to 6.6): rooted operations except
-// reductions.
+// MPI functions of the chapter "collective communication" (MPI-5.0 sections 6.4 to 6.6): rooted
+// operations except reductions.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "collective communication" (MPI-5.0 section 6.8): MPI_Alltoallw, with a type per block
-// and displacements in bytes.
+// MPI functions of the chapter "collective communication" (MPI-5.0 section 6.8): MPI_Alltoallw,
+// with a type per block and displacements in bytes.
 #include <vector>
 
 #include "api/bodies.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "stream": enqueued messages and collectives, with MPICH's names and semantics. See:
-// src/stream/README.md.
+// MPI functions of the chapter "stream": enqueued messages and collectives, with MPICH's names and
+// semantics. See: src/stream/README.md.
 #include <optional>
 
 #include "api/bodies.hpp"

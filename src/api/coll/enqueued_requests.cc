@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "stream": requests started and awaited by a stream. See: src/stream/README.md.
+// MPI functions of the chapter "stream": requests started and awaited by a stream. See:
+// src/stream/README.md.
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "neighbor": MPI-5.0 sections 8.6 to 8.8.
+// MPI functions of the chapter "neighbor": MPI-5.0 sections 8.6 to 8.8.
 #include <vector>
 
 #include "api/bodies.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "attribute". See: MPI-5.0 section 7.7 and, for the deprecated names, chapter 16.
+// MPI functions of the chapter "attribute". See: MPI-5.0 section 7.7 and, for the deprecated names,
+// chapter 16.
 #include "core/attribute.hpp"
 
 #include "api/attempt.hpp"

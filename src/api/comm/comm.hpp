@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions to create and end communicators.
+// Functions to create communicators, for hints, and for checks of communicators.
 #pragma once
 
 #include "core/communicator.hpp"

@@ -106,7 +106,7 @@ int allgather(Communicator& communicator, void* all, size_t bytes, uint64_t numb
   const int tag = tag_of(number);
   core::Datatype& byte = core::predefined_type(communicator.process(), MPI_BYTE);
   auto* by_rank = static_cast<std::byte*>(all);
-  // by_distance[i] is the part of rank + i; the known prefix doubles each round.
+  // by_distance[i] is the data of rank + i; the known prefix doubles each round.
   std::vector<std::byte> by_distance(static_cast<size_t>(size) * bytes);
   const auto offset = [bytes](int ranks) { return static_cast<size_t>(ranks) * bytes; };
   std::memcpy(by_distance.data(), by_rank + offset(rank), bytes);

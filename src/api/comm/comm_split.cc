@@ -126,7 +126,7 @@ SplitResult shared_memory(const Communicator& parent) {
   return {the_process->world_rank, "mpi_shared_memory", {}};
 }
 
-/// Returns no part if the hint or resource is unknown.
+/// Returns an empty result if the hint or resource is unknown.
 SplitResult named_resource(const Communicator& parent, const core::Info* info) {
   const auto wanted = info == nullptr ? std::nullopt : info->get("mpi_hw_resource_type");
   if (!wanted) return {};

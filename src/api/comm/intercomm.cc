@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inter-communicators (MPI-5.0 section 7.6). The leaders exchange one message and broadcast to
-// their groups; both sides compute the context id.
+// their groups; both groups compute the context id.
 #include "api/comm/intercomm.hpp"
 
 #include <utility>
@@ -34,7 +34,7 @@ int trade(Communicator& inter, const Words& ours, Words* theirs, uint64_t number
   Communicator& side = own_side(inter);
   int code = MPI_SUCCESS;
   if (inter.rank() == 0) {
-    constexpr int kTag = 0;  // a constant tag suffices, because both sides trade in the same order
+    constexpr int kTag = 0;  // a constant tag suffices, because both groups trade in the same order
     code = swap(inter, 0, ours, theirs, kTag);
   }
   const int told = broadcast(side, 0, theirs, number);
@@ -116,6 +116,8 @@ int check_leader(int leader, const char* name, int size) {
   return fail(MPI_ERR_RANK, "%s is %d, but its group has ranks 0..%d", name, leader, size - 1);
 }
 
+// Whether this group comes first in MPI_Intercomm_merge; with equal `high`, the peer index of rank
+// 0 decides.
 bool comes_first(const Communicator& inter, bool high, bool theirs) {
   if (high != theirs) return !high;
   return inter.group().peer_index(0) < inter.remote_group()->peer_index(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "session" (MPI-5.0 section 11.3). Opening a session waits for no process; creating a
-// communicator waits until its members have entered the job. Communicators derive from the world,
-// so ids need no message.
+// MPI functions of the chapter "session" (MPI-5.0 section 11.3). Opening a session waits for no
+// process; creating a communicator waits until its members have entered the job. Communicators
+// derive from the world, so ids need no message.
 #include "core/session.hpp"
 
 #include <strings.h>

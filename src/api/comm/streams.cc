@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "stream": MPIX_Stream objects, communicators with a stream, with MPICH's names and
-// semantics. See: src/stream/README.md.
+// MPI functions of the chapter "stream": MPIX_Stream objects, communicators with a stream, with
+// MPICH's names and semantics. See: src/stream/README.md.
 #include "api/comm/streams.hpp"
 
 #include <algorithm>

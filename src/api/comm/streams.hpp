@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream functions for other chapters.
+// Stream functions for MPI functions of other chapters.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ namespace tern::api {
 [[nodiscard]] core::Communicator* derive_shadow(core::Communicator& of,
                                                 core::Ref<core::Group> members, uint64_t sibling);
 
-/// Collective: creates parts for NVLink domains (`islands`, from topo::islands_of()). Returns false
-/// on all ranks if islands do not help. Throws Error, std::bad_alloc.
+/// Collective: creates the communicators of NVLink domains (`islands`, from topo::islands_of()).
+/// Returns false on all ranks if islands do not help. Throws Error, std::bad_alloc.
 [[nodiscard]] bool make_islands(core::Communicator& comm,
                                 const std::shared_ptr<stream::CommStream>& whole,
                                 const std::vector<int>& islands);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions shared by the chapter "topology".
+// Functions shared by the MPI functions of the chapter "topology".
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "environment" (MPI-5.0 chapters 9 and 11).
+// MPI functions of the chapter "environment" (MPI-5.0 chapters 9 and 11).
 #include <limits.h>
 #include <stdlib.h>
 #include <time.h>

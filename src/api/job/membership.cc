@@ -87,7 +87,7 @@ void Membership::enter_job(core::ThreadLevel level) {
 }
 
 void Membership::leave_job() {
-  runtime_->end_threads();  // upper rooms end without locks
+  runtime_->end_threads();  // modules above the transports end without locks
   forget_world();
   core::end_predefined_communicators(process_);
   runtime_.reset();
@@ -98,13 +98,13 @@ void Membership::leave_job() {
   boot_.reset();
 }
 
-// Handles of objects in ending rooms must become invalid.
+// Handles of objects in ending modules must become invalid.
 void Membership::forget_world() {
   for (const core::Kind kind : {core::Kind::kCommunicator, core::Kind::kWindow})
     for (core::Object* object : process_.handles.live(kind)) process_.handles.erase(*object);
 }
 
-// Below MPI_THREAD_MULTIPLE no other thread is in MPI.
+// raise_level() is safe: below MPI_THREAD_MULTIPLE no other thread is in MPI.
 void Membership::raise_level(core::ThreadLevel level) noexcept {
   const bool had_threads = process_.threaded();
   process_.threads.level = level;
@@ -131,7 +131,7 @@ void Membership::start_proxy() {
   }
 }
 
-// Without a progress thread, MPI calls progress messages.
+// Only MPI calls progress messages if no progress thread can start.
 void Membership::start_progress() noexcept {
   const std::lock_guard<std::mutex> guard(progress_mutex_);
   if (process_.params.progress != ProgressBy::kAuto || process_.threads.wants_progress) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime: starts the rooms bottom up and ends in reverse.
+// Runtime: starts the modules bottom up and ends them in reverse.
 #include "api/job/runtime.hpp"
 
 #include <algorithm>
@@ -228,7 +228,7 @@ void Runtime::leave() {
   meet_all();
 }
 
-// Messages must not depend on an ending process.
+// Waits until sent messages survive the end of this process.
 void Runtime::wait_until_quiet() noexcept {
   for (auto& pml : pmls_) {
     core::Progress& progress = pml->engine.channel.progress;

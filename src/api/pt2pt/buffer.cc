@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "buffer" (MPI-5.0 section 3.6). A send uses the communicator's buffer, else its
-// session's, else the process's.
+// MPI functions of the chapter "buffer" (MPI-5.0 section 3.6). A send uses the communicator's
+// buffer, else its session's, else the process's.
 #include <sched.h>
 
 #include <chrono>

@@ -13,7 +13,7 @@ namespace tern::api {
 class CompoundRequest final : public core::Request {
  public:
   explicit CompoundRequest(core::Communicator* of);
-  /// Takes over the reference to a part. The last part determines the outcome.
+  /// Adds a request as a part, and takes over its reference. The last part determines the outcome.
   void add(core::Request* part) { parts_.push_back(part); }
   std::vector<std::byte> memory;
   /// Starts polling the parts. The caller holds the lock.

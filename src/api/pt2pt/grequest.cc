@@ -24,7 +24,7 @@ class GeneralRequest final : public core::Request {
     the_process->handles.insert(*this);
   }
 
-  /// Returns the free function's code; an exception of the query function has priority.
+  /// Returns the free function's code, unless the query function has thrown a C++ exception.
   int deliver(bool last) noexcept override {
     MPI_Status status;
     core::fill_empty_status(&status);

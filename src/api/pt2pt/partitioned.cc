@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "partitioned communication" (MPI-5.0 chapter 4).
+// MPI functions of the chapter "partitioned communication" (MPI-5.0 chapter 4).
 #include "api/pt2pt/partitioned.hpp"
 
 #include "api/attempt.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "point-to-point communication" (MPI-5.0 chapter 3).
+// MPI functions of the chapter "point-to-point communication" (MPI-5.0 chapter 3).
 #include <vector>
 
 #include "api/attempt.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "requests" (MPI-5.0 sections 3.7 and 3.9).
+// MPI functions of the chapter "requests" (MPI-5.0 sections 3.7 and 3.9).
 #include "core/request.hpp"
 
 #include <memory>
@@ -44,7 +44,7 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
 
 namespace {
 
-/// After several errors, each request's status gets its own error.
+/// `with_error`: the status also gets the request's error.
 int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* status,
                    bool with_error) noexcept {
   if (request != nullptr) return collect(*request, handle, status, with_error);
@@ -170,7 +170,7 @@ class Collection {
   core::Ref<core::Object> hearer_;
 };
 
-/// After a failure returns MPI_ERR_IN_STATUS, and all statuses get an error code.
+/// collect_all() returns MPI_ERR_IN_STATUS after a failure, and all statuses get an error code.
 int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* statuses) noexcept {
   bool failed = false;
   for (int i = 0; i < requests.count(); ++i)

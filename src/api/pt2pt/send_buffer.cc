@@ -79,7 +79,7 @@ bool SendBuffer::sent() noexcept {
   return empty();
 }
 
-// Messages may run in any channel.
+// The buffer's messages may be in any channel.
 void SendBuffer::flush() noexcept {
   core::Progress& progress = the_process->channel(0).progress;
   const core::ChannelLock lock(progress);

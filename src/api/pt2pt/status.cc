@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "status" (MPI-5.0 sections 3.2.5 and 13.3). See: core/request.hpp (hidden fields).
+// MPI functions of the chapter "status" (MPI-5.0 sections 3.2.5 and 13.3). See: core/request.hpp
+// (hidden fields).
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/datatype.hpp"

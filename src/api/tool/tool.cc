@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "tool" (MPI_T, MPI-5.0 sections 15.3.4 to 15.3.6): control variables are Tern's
-// parameters.
+// MPI functions of the chapter "tool" (MPI_T, MPI-5.0 sections 15.3.4 to 15.3.6): control variables
+// are Tern's parameters.
 #include "api/tool/tool.hpp"
 
 #include <algorithm>

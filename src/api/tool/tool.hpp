@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the chapter "tool" (MPI_T, MPI-5.0 chapter 15). See: base/params.hpp (control
+// Functions shared by the chapter "tool" (MPI_T, MPI-5.0 chapter 15). See: base/params.hpp (control
 // variables), pml::Statistics (performance variables).
 #pragma once
 
@@ -16,7 +16,8 @@ namespace tern::api {
 
 [[nodiscard]] inline bool tool_ready() noexcept { return instance().tool.users.load() > 0; }
 
-/// On entry *length is the room, on return the length with terminator. A null `out` only queries.
+/// On entry *length is the size of `out`, on return the text's length with terminator. A null `out`
+/// only queries.
 void give(const char* text, char* out, int* length) noexcept;
 
 template <class Value, class Given>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "tool" (MPI_T, MPI-5.0 section 15.3.9): categories.
+// MPI functions of the chapter "tool" (MPI_T, MPI-5.0 section 15.3.9): categories.
 #include <algorithm>
 #include <cstring>
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "tool" (MPI_T, MPI-5.0 section 15.3.8): events. The only event is an unexpected message,
-// raised inside the MPI call at its discovery, so no event is lost.
+// MPI functions of the chapter "tool" (MPI_T, MPI-5.0 section 15.3.8): events. The only event is an
+// unexpected message, raised inside the MPI call at its discovery, so no event is lost.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -122,7 +122,7 @@ ToolRegistration* find_registration(MPI_T_event_registration word) noexcept {
   return nullptr;
 }
 
-/// Message arrivals also read the list.
+/// ToolLock also locks the registrations, because message arrivals read the list.
 struct ToolLock {
   RegistrationsLock registrations;
   std::lock_guard<std::mutex> tool{instance().tool.mutex};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "tool" (MPI_T, MPI-5.0 section 15.3.7): performance variables. The library always counts
-// (one increment per event); a handle subtracts the count at its start.
+// MPI functions of the chapter "tool" (MPI_T, MPI-5.0 section 15.3.7): performance variables. The
+// library always counts (one increment per event); a handle subtracts the count at its start.
 #include <algorithm>
 #include <cstring>
 

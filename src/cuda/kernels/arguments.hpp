@@ -290,7 +290,7 @@ struct ExchangeArguments {
   static constexpr int kMostBlocks = 2 * kMostRanks;
   const char* bases[kMostRanks];
   KernelReport* reports;
-  Block blocks[kMostBlocks];  // sent, then received; a pair's in equal order at both ends
+  Block blocks[kMostBlocks];  // sent, then received; a pair's in equal order on both ranks
   int64_t begin, end;
   PairRegions pairs;
   int64_t abort_word;
@@ -306,7 +306,7 @@ struct ExchangeArguments {
 static_assert(sizeof(ExchangeArguments) <= 4000);
 
 /// Returns the bytes that each of `parts` thread blocks moves per step, at most `most`. The result
-/// is the same at both ends of a pair.
+/// is the same on both ranks of a pair.
 TERN_HOST_DEVICE int64_t exchange_part(int64_t bytes, int64_t parts, int64_t least, int64_t most) {
   const int64_t even = (bytes + parts - 1) / parts, wanted = even > least ? even : least;
   const int64_t whole = (wanted + 15) / 16 * 16;

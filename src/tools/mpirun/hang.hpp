@@ -33,7 +33,7 @@ class Hang {
 
   Hang(Loop& loop, boot::SharedJob& shared, HangJob job);
 
-  // Asks, waits briefly for answers, prints, then calls `then` if set.
+  // Asks the ranks, waits briefly for answers, prints, then calls `then` if set.
   void report(const std::string& reason, const std::function<void()>& then);
   void watch_start() { start_.begin(static_cast<int>(job_.ranks().size())); }
   void watch(double seconds);

@@ -13,7 +13,7 @@ namespace tern::mpirun {
 // Returns a listening socket on 127.0.0.1; *port is unchanged on failure.
 Fd listen_on_loopback(int* port);
 
-// Whether the kernel reports another user as the owner of the client's end, or reports only the
+// Whether the kernel reports another user as the owner of the client's socket, or reports only the
 // listener's owner.
 bool is_from_other_user(int client, int listener);
 

@@ -58,7 +58,7 @@ Group group_of(const std::string& root, const std::string& controller) {
   return found;
 }
 
-// Returns the least free room of a cgroup and its parents, or without `current` the least limit.
+// Returns the least amount left in a cgroup and its parents, or without `current` the least limit.
 std::int64_t free_in(const Group& group, const char* most, const char* current = nullptr) {
   std::int64_t least = Room::kNone;
   if (group.folder.empty()) return least;

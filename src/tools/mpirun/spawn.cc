@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kMostCpus = 8192;
 
-// The child calls this in the parent's memory: system calls only.
+// The child calls bind_self() in the parent's memory: system calls only.
 int bind_self(const std::vector<int>* cpus) noexcept {
   if (cpus == nullptr || cpus->empty()) return 0;
   unsigned long mask[kMostCpus / (8 * sizeof(unsigned long))] = {};

@@ -18,7 +18,7 @@ Fd Streams::add(int rank, Sink& sink, LineSplitter lines) {
   if (::pipe2(ends, O_CLOEXEC) != 0)
     throw Error(MPI_ERR_OTHER, strf("mpirun cannot make a pipe for rank %d: %s; see ulimit -n",
                                     rank, std::strerror(errno)));
-  // The rank's end stays blocking, because both ends are separate open files.
+  // The rank's end stays blocking, because the two ends of a pipe are separate open files.
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   streams_.push_back(
       std::make_unique<Stream>(Stream{rank, Fd(ends[0]), &sink, std::move(lines), false}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_coll draw: a schedule as SVG: ranks across, time down, chunks in colour. A message is a band
+// tern_coll draw: a schedule as SVG: ranks across, time down, blocks in colour. A message is a band
 // from sender to receiver, a reduction a full box, a copy an open box.
 #include <cmath>
 

@@ -19,7 +19,7 @@ struct Page {
 /// locale.
 [[nodiscard]] Page page_here();
 
-/// Above 32 PUs equal neighbours are drawn once.
+/// draw_text() draws equal neighbours once if the machine has more than 32 PUs.
 [[nodiscard]] std::string draw_text(const topo::Tree& tree, const Page& page);
 [[nodiscard]] std::string draw_links_svg(const GpuLinks& links);
 [[nodiscard]] std::string draw_svg(const topo::Tree& tree);
