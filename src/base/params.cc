@@ -196,17 +196,18 @@ bool is_row(const std::string& name) {
                      [&](const char* known) { return name == known; });
 }
 
-bool is_group(const std::string& name) {
-  return std::any_of(std::begin(kGroups), std::end(kGroups),
-                     [&](const char* group) { return name == group; });
-}
-
 /// The user's form: TERN_COLL="bcast=chain".
 std::string setting(const std::string& name, const std::string& value) {
   const std::string part = part_of(name);
   return part.empty() ? name + "=" + value
                       : strf("%s=\"%s=%s\"", name.substr(0, name.find('.')).c_str(), part.c_str(),
                              value.c_str());
+}
+
+/// As a line of tern.conf: TERN_COLL = bcast=chain.
+std::string line_of_file(const std::string& name, const std::string& value) {
+  const std::string part = part_of(name);
+  return name.substr(0, name.find('.')) + " = " + (part.empty() ? "" : part + "=") + value;
 }
 
 /// Translates the name of an earlier release; returns other names unchanged.
@@ -289,6 +290,11 @@ std::string trimmed(const std::string& text) {
 
 }  // namespace
 
+bool adds_up(const std::string& name) noexcept {
+  return std::any_of(std::begin(kGroups), std::end(kGroups),
+                     [&](const char* group) { return name == group; });
+}
+
 int64_t parse_size(const std::string& text, const std::string& what) {
   return parse_number(text, what, kSizeUnits);
 }
@@ -332,7 +338,7 @@ void Params::set_row(const std::string& name, const std::string& value) {
 }
 
 void Params::set(const std::string& name, const std::string& value) {
-  if (is_group(name)) {
+  if (adds_up(name)) {
     for (const auto& [part, part_value] : parts_of(name, value)) set(part, part_value);
     return;
   }
@@ -417,9 +423,11 @@ uint32_t Params::shared_hash() const {
 }
 
 std::string Params::shared_in_words() const {
-  std::string all, here;
+  std::string all, here, last;
   const auto say = [&](const char* name, const std::string& text) {
-    if (part_of(name).empty()) all += (all.empty() ? "" : ", ") + std::string(name);
+    const std::string variable = std::string(name, std::strcspn(name, "."));
+    if (variable != "TERN_TEST" && variable != last) all += (all.empty() ? "" : ", ") + variable;
+    last = variable;
     if (!text.empty()) here += (here.empty() ? "" : ", ") + setting(name, text);
   };
 #define TERN_SAY(field, name, kind, standard, range, sharing, meaning) \
@@ -461,21 +469,22 @@ void Params::take(const std::string& name, const std::string& value, const std::
   };
   try {
     if (environment && is_foreign(name)) return;
-    if (is_group(name)) {
+    if (adds_up(name)) {
       for (const auto& [part, part_value] : parts_of(name, value))
         take(part, part_value, source, complaints);
-    } else {
-      set(present, value);
+      return;
     }
+    set(present, value);
     note_source(present, source);
     if (!part_of(present).empty()) note_source(present.substr(0, present.find('.')), source);
     if (present != name)
-      complain(strf("%s is an old name, which the next release refuses; set %s%s", name.c_str(),
-                    setting(present, value).c_str(),
-                    present.compare(0, 10, "TERN_TEST.") == 0 ? " (for tests only)" : ""));
+      complain(
+          strf("%s is an old name, which the next release refuses; set %s%s", name.c_str(),
+               environment ? setting(present, value).c_str() : line_of_file(present, value).c_str(),
+               present.compare(0, 10, "TERN_TEST.") == 0 ? " (for tests only)" : ""));
   } catch (const Error& error) {
     std::string text = error.what();
-    if (is_row(present))
+    if (is_row(present) && !adds_up(present))
       text += strf("; %s, %s, is used",
                    Params::source(present) == "default" ? "its default" : "the value before it",
                    get(present).c_str());
@@ -483,14 +492,18 @@ void Params::take(const std::string& name, const std::string& value, const std::
   }
 }
 
+// Old names come first, so a present name overrides an old one in any order.
 void Params::take_environment(const char* const* environment,
                               std::vector<std::string>* complaints) {
-  for (; environment != nullptr && *environment != nullptr; ++environment) {
-    if (std::strncmp(*environment, "TERN_", 5) != 0) continue;
-    const char* equals = std::strchr(*environment, '=');
-    if (equals == nullptr) continue;
-    take(std::string(*environment, equals), equals + 1, "environment", complaints);
-  }
+  if (environment == nullptr) return;
+  for (const bool old : {true, false})
+    for (const char* const* at = environment; *at != nullptr; ++at) {
+      if (std::strncmp(*at, "TERN_", 5) != 0) continue;
+      const char* equals = std::strchr(*at, '=');
+      if (equals == nullptr) continue;
+      const std::string name(*at, equals);
+      if ((present_name(name) != name) == old) take(name, equals + 1, "environment", complaints);
+    }
 }
 
 void Params::take_file(const std::string& text, const std::string& file,

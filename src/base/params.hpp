@@ -75,10 +75,11 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     one_of("auto|pipeline|pull|both"), own(),                                                      \
     "shared memory: how large messages are copied. auto: choose per message. pipeline: two "       \
     "copies. pull: the receiver reads. both: sender and receiver each copy a part")                \
-  X(coll, "TERN_COLL", Text, "", one_of(nullptr), shared(),                                        \
+  X(coll, "TERN_COLL", Text, "", one_of(nullptr), own(),                                           \
     "algorithms of collectives: COLLECTIVE=ALGORITHM, with commas, such as "                       \
-    "allreduce=ring,bcast=chain. tern_coll list prints the algorithms. An algorithm that cannot "  \
-    "serve a call is ignored for that call")                                                       \
+    "allreduce=ring,bcast=chain. tern_coll list prints the algorithms. Calls that an algorithm "   \
+    "cannot serve ignore the setting. The algorithms, except those of neighbor_*, must be equal "  \
+    "on all ranks")                                                                                \
   X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr), shared(),                            \
     "file of rules that map sizes to algorithms. tern_coll tune writes such a file")               \
   X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr), shared(),                          \
@@ -118,22 +119,22 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 
 /// The parts of TERN_COLL: an algorithm per collective.
 #define TERN_COLL_PARAMS(X)                                                                        \
-  X(coll_barrier, "TERN_COLL.barrier", Word, "auto", algorithm_of("barrier"), own(), "")           \
-  X(coll_bcast, "TERN_COLL.bcast", Word, "auto", algorithm_of("bcast"), own(), "")                 \
-  X(coll_gather, "TERN_COLL.gather", Word, "auto", algorithm_of("gather"), own(), "")              \
-  X(coll_scatter, "TERN_COLL.scatter", Word, "auto", algorithm_of("scatter"), own(), "")           \
-  X(coll_allgather, "TERN_COLL.allgather", Word, "auto", algorithm_of("allgather"), own(), "")     \
-  X(coll_alltoall, "TERN_COLL.alltoall", Word, "auto", algorithm_of("alltoall"), own(), "")        \
+  X(coll_barrier, "TERN_COLL.barrier", Word, "auto", algorithm_of("barrier"), shared(), "")        \
+  X(coll_bcast, "TERN_COLL.bcast", Word, "auto", algorithm_of("bcast"), shared(), "")              \
+  X(coll_gather, "TERN_COLL.gather", Word, "auto", algorithm_of("gather"), shared(), "")           \
+  X(coll_scatter, "TERN_COLL.scatter", Word, "auto", algorithm_of("scatter"), shared(), "")        \
+  X(coll_allgather, "TERN_COLL.allgather", Word, "auto", algorithm_of("allgather"), shared(), "")  \
+  X(coll_alltoall, "TERN_COLL.alltoall", Word, "auto", algorithm_of("alltoall"), shared(), "")     \
   X(coll_neighbor_allgather, "TERN_COLL.neighbor_allgather", Word, "auto",                         \
     algorithm_of("neighbor_allgather"), own(), "")                                                 \
   X(coll_neighbor_alltoall, "TERN_COLL.neighbor_alltoall", Word, "auto",                           \
     algorithm_of("neighbor_alltoall"), own(), "")                                                  \
-  X(coll_reduce, "TERN_COLL.reduce", Word, "auto", algorithm_of("reduce"), own(), "")              \
-  X(coll_allreduce, "TERN_COLL.allreduce", Word, "auto", algorithm_of("allreduce"), own(), "")     \
+  X(coll_reduce, "TERN_COLL.reduce", Word, "auto", algorithm_of("reduce"), shared(), "")           \
+  X(coll_allreduce, "TERN_COLL.allreduce", Word, "auto", algorithm_of("allreduce"), shared(), "")  \
   X(coll_reduce_scatter, "TERN_COLL.reduce_scatter", Word, "auto",                                 \
-    algorithm_of("reduce_scatter"), own(), "")                                                     \
-  X(coll_scan, "TERN_COLL.scan", Word, "auto", algorithm_of("scan"), own(), "")                    \
-  X(coll_exscan, "TERN_COLL.exscan", Word, "auto", algorithm_of("exscan"), own(), "")
+    algorithm_of("reduce_scatter"), shared(), "")                                                  \
+  X(coll_scan, "TERN_COLL.scan", Word, "auto", algorithm_of("scan"), shared(), "")                 \
+  X(coll_exscan, "TERN_COLL.exscan", Word, "auto", algorithm_of("exscan"), shared(), "")
 
 /// Not listed. The parts of TERN_TEST serve tests and experiments. mpirun sets the last two rows:
 /// MPI_INFO_ENV and calls before MPI_Init need the values before a rank maps the start-up block.
@@ -197,6 +198,9 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 inline constexpr const char* kForeignNames[] = {"TERN_CC", "TERN_CXX", "TERN_FC", "TERN_BOOT_FD",
                                                 "TERN_BOOT_PID"};
 
+/// Whether the values of a variable add up part by part: TERN_COLL, TERN_TEST.
+[[nodiscard]] bool adds_up(const std::string& name) noexcept;
+
 /// Pairs of old and new name.
 inline constexpr const char* kOldNames[][2] = {{"TERN_GPU_PATIENCE", "TERN_GPU_TIMEOUT"}};
 
@@ -244,7 +248,7 @@ class Params {
 #define TERN_FIELD_Text(standard) std::string
 #define TERN_FIELD_Word(standard) WordField<decltype(standard)>
 #define TERN_FIELD_Words(standard) std::string
-#define TERN_FIELD(field, name, kind, standard, range, sharing, meaning) \
+#define TERN_FIELD(field, name, kind, standard, range, sharing, meaning)                           \
   TERN_FIELD_##kind(standard) field = standard;
   TERN_ALL_PARAMS(TERN_FIELD)
 #undef TERN_FIELD

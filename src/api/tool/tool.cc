@@ -11,7 +11,7 @@
 namespace tern::api {
 namespace {
 
-constexpr int kTextRoom = 256;
+constexpr int kTextRoom = 1024;  // a TERN_COLL with all collectives fits
 
 /// A handle is a row's address, so garbage is detected.
 const ParamRow* row_at(const void* handle) noexcept {

@@ -244,7 +244,8 @@ def results(runs, history):
     shown = used.named()
     days = sorted({run.day for run in shown})
     machines = "; ".join(dict.fromkeys(run.head["machine"] for run in shown))
-    lines.append(f"Commit {shown[0].head['commit']}, {' and '.join(days)}; {machines}. {libraries_text(shown)}."
+    failures = "".join(f" Failed: {one}." for run in shown for one in run.failures)
+    lines.append(f"Commit {shown[0].head['commit']}, {' and '.join(days)}; {machines}. {libraries_text(shown)}.{failures}"
                  + (f" {MARK_WORDS}." if used.changed else ""))
     return "\n".join([*lines[:-1], wrapped(lines[-1])]) + "\n", used
 

@@ -71,6 +71,12 @@ TEST(Params, SetAndGetByName) {
   EXPECT_THROW((void)params.get("NOTHING"), Error);
 }
 
+uint32_t hash_with(const std::string& name, const std::string& value) {
+  Params params;
+  params.set(name, value);
+  return params.shared_hash();
+}
+
 TEST(Params, AGroupSetsItsParts) {
   const Read got = read({"TERN_COLL=allreduce=ring,neighbor_alltoall=linear,bcast=chain",
                          "TERN_TEST=rma=copied,cuda_kernels=/a,b,sm_ring=8k"});
@@ -127,6 +133,32 @@ TEST(Params, AnOldNameIsAcceptedWithARemark) {
   params.set("TERN_BCAST", "chain");
   EXPECT_EQ(params.coll, "bcast=chain");
   EXPECT_TRUE(has(read({"TERN_ALLREDUCE=rign"}).complaints.at(0), "allreduce in TERN_COLL is"));
+}
+
+TEST(Params, APresentNameOverridesAnOldOneInAnyOrder) {
+  for (const std::vector<const char*>& lines :
+       {std::vector<const char*>{"TERN_COLL=allreduce=tree", "TERN_ALLREDUCE=ring"},
+        std::vector<const char*>{"TERN_ALLREDUCE=ring", "TERN_COLL=allreduce=tree"}})
+    EXPECT_EQ(read(lines).params.coll, "allreduce=tree");
+}
+
+TEST(Params, AFilesOldNameIsShownAsALineOfAFile) {
+  std::vector<std::string> complaints;
+  Params().take_file("bcast = chain\n", "conf", &complaints);
+  ASSERT_EQ(complaints.size(), 1U);
+  EXPECT_TRUE(has(complaints[0], "set TERN_COLL = bcast=chain")) << complaints[0];
+}
+
+TEST(Params, AGroupWithoutPartsHasNoDefaultInTheComplaint) {
+  const Read got = read({"TERN_COLL=ring"});
+  ASSERT_EQ(got.complaints.size(), 1U);
+  EXPECT_FALSE(has(got.complaints[0], "is used")) << got.complaints[0];
+  EXPECT_EQ(read({"TERN_COLL="}).params.source("TERN_COLL"), "default");
+}
+
+TEST(Params, NeighborAlgorithmsMayDiffer) {
+  EXPECT_EQ(hash_with("TERN_COLL", "neighbor_alltoall=linear"), Params().shared_hash());
+  EXPECT_NE(hash_with("TERN_COLL", "allreduce=ring"), Params().shared_hash());
 }
 
 TEST(Params, RowsAreForUsers) {
@@ -234,12 +266,6 @@ std::vector<std::string> values_of(const ParamRow& row) {
   return {words.substr(0, first), words.substr(first + 1, words.find('|', first + 1) - first - 1)};
 }
 
-uint32_t hash_with(const std::string& name, const std::string& value) {
-  Params params;
-  params.set(name, value);
-  return params.shared_hash();
-}
-
 TEST(Params, WhatIsSharedCountsInTheHashAndNothingElseDoes) {
   const uint32_t plain = Params().shared_hash();
   std::vector<uint32_t> hashes{plain};
@@ -248,7 +274,8 @@ TEST(Params, WhatIsSharedCountsInTheHashAndNothingElseDoes) {
     for (const std::string& value : values_of(row)) {
       Params params;
       params.set(row.name, value);
-      const bool counts = row.sharing.shared && params.get(row.name) != row.standard;
+      const bool is_shared = row.sharing.shared || std::string(row.name) == "TERN_COLL";
+      const bool counts = is_shared && params.get(row.name) != row.standard;
       if (counts) {
         EXPECT_EQ(std::count(hashes.begin(), hashes.end(), params.shared_hash()), 0) << row.name;
         hashes.push_back(params.shared_hash());
@@ -274,9 +301,9 @@ TEST(Params, OfOneParameterOnlySomeWordsAreShared) {
 TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   Params params;
   EXPECT_TRUE(has(params.shared_in_words(),
-                  "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_COLL, TERN_COLL_TABLE, "
+                  "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_COLL_TABLE, "
                   "TERN_COLL_LEVELS, TERN_COLL_TUNE, TERN_GPU_ENGINE, TERN_GPU_WIRE, "
-                  "TERN_GPU_SCRATCH"))
+                  "TERN_GPU_SCRATCH, TERN_COLL"))
       << params.shared_in_words();
   EXPECT_TRUE(has(params.shared_in_words(), "; none is set on this rank"));
   EXPECT_FALSE(has(params.shared_in_words(), "TERN_SPIN"));
@@ -284,7 +311,7 @@ TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   params.set("TERN_COLL.bcast", "chain");
   params.set("TERN_CHECK", "leaks,types");
   EXPECT_TRUE(
-      has(params.shared_in_words(), "; on this rank TERN_CHECK=types, TERN_COLL=bcast=chain"))
+      has(params.shared_in_words(), "; on this rank TERN_CHECK=types, TERN_COLL=\"bcast=chain\""))
       << params.shared_in_words();
   EXPECT_EQ(Params::rows().front().sharing_in_words(),
             "types, collective and rma must be equal on all ranks");
