@@ -2,11 +2,13 @@
 // Btl: the interface of a byte transfer layer, which carries frames to peers.
 //
 // Life cycle. Boot publishes each Btl's address at start. The first message to a peer calls
-// connect(). Channel 0's Btl makes the Btls of further channels.
+// connect(). Endpoints live as long as their Btl. Channel 0's Btl makes the Btls of further
+// channels.
 //
 // Frames. begin() returns payload space in the transport's memory, the caller fills the space, and
 // commit() sends the frame. send() does both for a contiguous block. nullptr or false means "no
-// room": the caller retries after progress.
+// room": the caller retries after progress. The caller sends nothing else between begin() and
+// commit(). When send() or commit() returns, the source may be reused.
 //
 // Ordering. Frames of an endpoint arrive in commit order. Copies and puts are unordered.
 //
@@ -107,6 +109,7 @@ class Endpoint {
   const Caps caps;
   pml::PeerState* state = nullptr;
 
+  /// The payload of send(), begin() and begin_fragment() has at most max_payload() bytes.
   [[nodiscard]] virtual bool send(const Header& header, const void* payload) noexcept = 0;
   [[nodiscard]] virtual std::byte* begin(size_t bytes) noexcept = 0;
   virtual void commit(const Header& header) noexcept = 0;
@@ -132,7 +135,8 @@ class Btl {
   [[nodiscard]] virtual bool may_lose_peers() const noexcept { return false; }
   /// A transport made for the host's network precedes the others.
   [[nodiscard]] virtual bool goes_first() const noexcept { return false; }
-  /// connect() returns the same endpoint at every call for a `hint`. Throws Error.
+  /// connect() returns the same endpoint at every call for a `hint`, or nullptr if the transport
+  /// cannot reach the peer. Throws Error.
   virtual Endpoint* connect(core::Peer& peer, uint32_t hint) = 0;
   virtual int progress() noexcept = 0;
   /// is_met() is true once each contacted peer has connected back or left MPI.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SendRequest, RecvRequest, Message: operations and messages under way.
-// Lifetime: pooled by a MessageEngine; the last release returns a request (core/request.hpp).
+// Lifetime: pooled by a MessageEngine. A request has a reference of the user's handle and one of
+// the running operation; the last release returns the request to the pool.
 // Threads: any may call done().
 #pragma once
 
@@ -115,6 +116,8 @@ struct Transfer {
   Request *next_polled = nullptr, *previous_polled = nullptr;
 };
 
+/// set_error_text() replaces an earlier text. The request owns the copy, and deletes the copy at a
+/// restart or at the request's end.
 void set_error_text(core::Request& request, const std::string& text) noexcept;
 [[nodiscard]] std::string truncation_text(const RecvRequest& request, size_t bytes, size_t room);
 

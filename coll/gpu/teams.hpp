@@ -30,7 +30,7 @@ class GpuTeams {
   static constexpr int kMostForOrdinary = 8;
   /// lease() is collective, and returns an idle or new team, or null with *why_not on all ranks. If
   /// some ranks cannot map each other's memory, *islands maps each rank to the lowest rank of its
-  /// NVLink domain (topo/islands.hpp). Throws Error, std::bad_alloc.
+  /// group of GPUs with peer access (topo/islands.hpp). Throws Error, std::bad_alloc.
   [[nodiscard]] std::shared_ptr<GpuTeam> lease(core::Communicator& communicator, Use use,
                                                cuda::Device* device, std::string* why_not,
                                                std::vector<int>* islands = nullptr);

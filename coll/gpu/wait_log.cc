@@ -86,7 +86,8 @@ std::string WaitLog::why_given_up() const {
         report.message == cuda::Instruction::kCredit ? "credit" : "message",
         describe(*kernel).c_str());
   if (report.peer < 0)
-    return strf("rank %d's kernel was ended because a rank left the job", named(rank_));
+    return strf("rank %d's kernel was ended because a rank takes no further part in collectives",
+                named(rank_));
   return strf("rank %d's kernel ended because rank %d's kernel timed out", named(rank_),
               named(report.peer));
 }

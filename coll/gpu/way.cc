@@ -110,7 +110,7 @@ std::string Way::in_words(const std::string& asker) const {
   }
   if (engine == kKernel || !shares) return words;
   return "ranks share a GPU through MPS, where only kernels may wait, and no kernel fits this "
-         "call:  " +
+         "call: " +
          words;
 }
 

@@ -93,7 +93,7 @@ bool device_kind(std::string_view word, DeviceKind* kind) noexcept {
 DeviceResult take_device_memory(DeviceKind kind, size_t bytes, size_t alignment, void** memory) {
   const Driver* const driver = cuda::driver();
   if (driver == nullptr)
-    return {MPI_ERR_OTHER, "no CUDA driver is usable in this process: ~" + cuda::driver_in_words()};
+    return {MPI_ERR_OTHER, "no CUDA driver is usable in this process: " + cuda::driver_in_words()};
   Allocation made;
   made.kind = kind;
   made.bytes = bytes;

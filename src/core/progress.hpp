@@ -209,8 +209,8 @@ class Progress {
 
   struct Waiting {
     Doorbell* doorbell = nullptr;
-    uint32_t spins = 1000;
-    int64_t yield_us = 100;
+    uint32_t spins = 1000;   // most idle polls before the first yield
+    int64_t yield_us = 100;  // microseconds of yields before the first sleep
     bool threaded = false;
     int64_t longest_sleep_us = 1'000'000;  // Doorbell::kUntilRung: sleeps end by the doorbell only
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request: an operation in flight, of any module. Lifetime: pooled by the owner. Threads:
-// complete() releases and done() acquires all results.
+// Request: an operation in flight, of any module. Lifetime: pooled by the owner. The user's handle
+// holds one reference and the running operation another; the request returns to its pool when both
+// are released. Threads: complete() releases and done() acquires all results.
 #pragma once
 
 #include <atomic>
@@ -51,6 +52,7 @@ class Request : public Object {
   void set_active(bool active) noexcept { active_.store(active, std::memory_order_relaxed); }
 
   Outcome outcome;
+  /// The concrete request owns error_text, the text of an operation that failed after its start.
   std::string* error_text = nullptr;
   Communicator* communicator = nullptr;  // after the operation, valid only for a failure
   Channel* channel = nullptr;

@@ -54,7 +54,7 @@ int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* t
   Calls* const calls = on.calls();
   if (calls == nullptr) return MPI_SUCCESS;
   coll::GpuTeam* const team = on.team();
-  if (team == nullptr && on.is_part()) return MPI_SUCCESS;  // a part between NVLink domains
+  if (team == nullptr && on.is_part()) return MPI_SUCCESS;  // a part between islands
   if (calls->fate.dead()) {
     *taken = true;
     return calls->fate.fail();

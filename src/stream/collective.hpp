@@ -18,13 +18,13 @@ namespace tern::stream {
 [[nodiscard]] int enqueue(CommStream& on, const coll::Operation& operation,
                           const char* name) noexcept;
 
-enum class Tell : uint8_t { kWhole, kParts };  // kParts: also the NVLink domains' communicators
+enum class Tell : uint8_t { kWhole, kParts };  // kParts: also the islands' communicators
 /// refuse() refuses the next collective, for the reason of the last fail(). Other ranks learn the
 /// reason when the stream gets there. No effect in a capture.
 void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased,
             Tell whom = Tell::kParts) noexcept;
 
-/// goes_by_islands() is true on all ranks if devices run the steps within NVLink domains, and the
+/// goes_by_islands() is true on all ranks if devices run the steps within islands, and the
 /// host the steps in between.
 [[nodiscard]] bool goes_by_islands(const coll::Operation& operation) noexcept;
 /// enqueue_by_islands() throws std::bad_alloc. The parts of the stream know its error already.

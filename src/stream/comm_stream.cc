@@ -74,7 +74,7 @@ void CommStream::put_end() noexcept {
   islands_->across->put_end();
 }
 
-// The proxy watches domains before taking the next pass, because an earlier kernel may have given
+// The proxy watches islands before taking the next pass, because an earlier kernel may have given
 // up.
 int CommStream::look() noexcept {
   int events = device_calls_.look();

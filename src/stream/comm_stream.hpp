@@ -50,7 +50,7 @@ class CommStream {
   /// Records that this rank refuses a collective: devices run no further collective.
   void abandon(const std::string& why) noexcept;
 
-  /// set_islands() lets NVLink domains run large collectives. The call must precede all others, on
+  /// set_islands() lets islands run large collectives. The call must precede all others, on
   /// a communicator without a team.
   void set_islands(std::unique_ptr<Islands> islands) noexcept;
   [[nodiscard]] Islands* islands() const noexcept { return islands_.get(); }
@@ -92,8 +92,9 @@ class CommStream {
   std::atomic<bool> closed_{false};
 };
 
-/// Islands: the parts of a communicator: the ranks of this NVLink domain, and the ranks with the
-/// same place in all domains. Each of the two parts has its own shadow communicator and board.
+/// Islands: the parts of a communicator: the ranks of this group of GPUs with peer access, and the
+/// ranks with the same place in all groups. Each of the two parts has its own shadow communicator
+/// and board.
 struct Islands {
   Islands(CommStream& whole, IslandMap of, std::shared_ptr<CommStream> within,
           std::shared_ptr<CommStream> between)

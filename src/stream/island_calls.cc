@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large collectives by NVLink domains ("islands"): each step is a collective of some ranks.
-// Order: steps are consecutive in the stream. After a failed step a rank refuses the later steps
-// and tells the ranks concerned.
+// Large collectives by groups of GPUs with peer access ("islands"): each step is a collective of
+// some ranks. Order: steps are consecutive in the stream. After a failed step a rank refuses the
+// later steps and tells the ranks concerned.
 #include <algorithm>
 #include <optional>
 
@@ -51,7 +51,7 @@ class Shares {
   bool equal_ = true;
 };
 
-// Each rank reduces a share, within the domain and then across domains. Then the domain gathers all
+// Each rank reduces a share, within the island and then across islands. Then the island gathers all
 // shares.
 int allreduce(const Islands& islands, const Operation& operation, const char* name) {
   const IslandMap& map = islands.map;
@@ -89,7 +89,7 @@ int allreduce(const Islands& islands, const Operation& operation, const char* na
   return enqueue(*islands.here, step, name);
 }
 
-// The vector goes to the root's place in all domains, then from there to all ranks.
+// The vector goes to the root's place in all islands, then from there to all ranks.
 int bcast(const Islands& islands, const Operation& operation, const char* name) {
   const IslandMap& map = islands.map;
   const auto root = static_cast<size_t>(operation.root), own = static_cast<size_t>(map.rank);

@@ -39,7 +39,7 @@ IslandMap::IslandMap(const std::vector<int>& islands, int of)
   }
 }
 
-// After a kernel gave up, this domain's data is undefined. After a reported error, calls in flight
+// After a kernel gave up, this island's data is undefined. After a reported error, calls in flight
 // on all ranks get 100 ms.
 void IslandWatch::watch() noexcept {
   if (TERN_LIKELY(!is_due())) return;

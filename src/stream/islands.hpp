@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// IslandMap, IslandWatch: the NVLink domains ("islands") of a communicator, all of equal size, and
-// the watch over calls between domains.
-// Why: less data goes through pinned memory. The watch exists because other domains would wait
-// forever after a kernel of a domain gave up.
+// IslandMap, IslandWatch: the groups of GPUs with peer access ("islands") of a communicator, all of
+// equal size, and the watch over calls between islands.
+// Why: less data goes through pinned memory. The watch exists because other islands would wait
+// forever after a kernel of an island gave up.
 // Lifetime: the whole communicator's CommStream. Threads: close() under the channel's lock; all
 // else by the proxy.
 #pragma once
@@ -16,14 +16,14 @@
 
 namespace tern::stream {
 
-/// Domains are ordered by lowest rank, places by rank.
+/// Islands are ordered by lowest rank, places by rank.
 struct IslandMap {
-  /// `islands` comes from topo::islands_of(), by rank. The map is empty if domains do not help.
+  /// `islands` comes from topo::islands_of(), by rank. The map is empty if islands do not help.
   IslandMap(const std::vector<int>& islands, int rank);
   [[nodiscard]] bool serves() const noexcept { return !here.empty(); }
 
-  std::vector<int> here;    // ranks of this domain
-  std::vector<int> across;  // ranks at this place, one per domain
+  std::vector<int> here;    // ranks of this island
+  std::vector<int> across;  // ranks at this place, one per island
   std::vector<int> island_of;
   std::vector<int> place_of;
   int rank = 0;
@@ -58,7 +58,7 @@ class IslandWatch {
   bool closed_ = false;  // guarded by the channel's lock
   bool ended_ = false;
   uint64_t moves_ = 0;
-  int64_t still_since_ = 0;  // time of the last move between domains; 0: no error
+  int64_t still_since_ = 0;  // time of the last move between islands; 0: no error
 };
 
 }  // namespace tern::stream

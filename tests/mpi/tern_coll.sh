@@ -17,7 +17,7 @@ check "a machine described by --levels" says '^proved  *allreduce two_level: 1 s
 check "levels unknown without ranks" fails 2 'bindings are known only at run time' tern_coll verify bcast two_level --levels=package
 check "two groups" says '^proved  *reduce_scatter between_groups: 36 shapes of 1 to 9' tern_coll verify reduce_scatter between_groups --ranks=1..9
 check "a named neighborhood" says '^proved  *neighbor_alltoall linear: 8 shapes of 1 to 8' tern_coll verify neighbor_alltoall --ranks=1..8 --neighbors=torus
-check "lowered schedules are proved, in one and several NVLink domains" says ' shapes, 0 wrong$' tern_coll verify --engine=stream --ranks=1..12
+check "lowered schedules are proved, in one and several groups of GPUs with peer access" says ' shapes, 0 wrong$' tern_coll verify --engine=stream --ranks=1..12
 check "an option's value may be the next word" says '^proved  *allreduce ring: 12 shapes of 4 to 6' \
   tern_coll verify allreduce ring --engine stream --ranks 4..6
 check "an algorithm without a lowered schedule" says '^not lowered' tern_coll verify neighbor_alltoall --engine=stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams over several NVLink domains: creates parts for large collectives, each with a shadow
-// communicator and a board.
+// Streams over several groups of GPUs with peer access ("islands"): creates parts for large
+// collectives, each with a shadow communicator and a board.
 #include <array>
 
 #include "api/comm/streams.hpp"

@@ -90,8 +90,8 @@ void explain(const Communicator& comm, const CommStream& state) {
         state.chunk(), coll::StreamCollectives::why_no_team(state.shadow()).c_str());
   if (state.islands() != nullptr)
     text +=
-        "; large broadcasts and allreduces run between the devices of an NVLink domain, and "
-        "through the host between domains, each rank with a share";
+        "; large broadcasts and allreduces run between the devices within each group of GPUs "
+        "with peer access, and through the host between the groups, each rank with a share";
   comm.process().explain.say("enqueue", {{"engine", engine}, {"chunk", state.chunk()}}, text);
 }
 

@@ -28,8 +28,9 @@ namespace tern::api {
 [[nodiscard]] core::Communicator* derive_shadow(core::Communicator& of,
                                                 core::Ref<core::Group> members, uint64_t sibling);
 
-/// Collective: creates the communicators of NVLink domains (`islands`, from topo::islands_of()).
-/// Returns false on all ranks if islands do not help. Throws Error, std::bad_alloc.
+/// Collective: creates the communicators of groups of GPUs with peer access (`islands`, from
+/// topo::islands_of()). Returns false on all ranks if islands do not help. Throws Error,
+/// std::bad_alloc.
 [[nodiscard]] bool make_islands(core::Communicator& comm,
                                 const std::shared_ptr<stream::CommStream>& whole,
                                 const std::vector<int>& islands);

@@ -118,9 +118,11 @@ std::vector<Cpus> bind_ranks(const Placing& placing, int ranks, const Cores& cor
   const auto n = static_cast<std::size_t>(ranks);
   std::vector<Cpus> bound(n);
   if (!placing.may_oversubscribe && n > cores.size())
-    throw Error(MPI_ERR_ARG, strf("%d ranks are more than the %zu cores allowed, and "
-                                  "--nooversubscribe forbids sharing: use fewer ranks",
-                                  ranks, cores.size()));
+    throw Error(MPI_ERR_ARG,
+                strf("%d ranks are more than the %zu cores allowed, and --nooversubscribe (or "
+                     "--map-by ...:nooversubscribe) forbids sharing: use fewer ranks, or "
+                     "--oversubscribe",
+                     ranks, cores.size()));
   if (cores.empty()) return bound;
   const std::vector<Cores> parts = parts_of(placing.map, cores);
   const std::vector<std::size_t> where = map_ranks(placing, n, parts);
