@@ -99,7 +99,7 @@ class SenderHalf : public Half {
 class ReceiverHalf : public Half {
  public:
   [[nodiscard]] virtual HalfStep begin() noexcept = 0;
-  /// Whether the half takes wire::kData frames.
+  /// takes_data() tells whether the receiver's half takes wire::kData frames.
   [[nodiscard]] virtual bool takes_data() const noexcept { return false; }
   [[nodiscard]] virtual HalfStep take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
     return HalfStep::kWait;

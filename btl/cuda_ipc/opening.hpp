@@ -2,7 +2,7 @@
 // Imports and windows of a peer's memory, and their driver calls.
 // Why: a block of several mappings must be contiguous in this process, too. A window mirrors a part
 // of the peer's addresses, larger than needed, so a growing segment only needs further mappings.
-// Calls with a device require the context.
+// The caller of a function with a `device` parameter has made the context of the device current.
 #pragma once
 
 #include "btl/cuda_ipc/descriptors.hpp"

@@ -25,7 +25,7 @@ class Pools {
                                                       const ChainPiece& piece,
                                                       const MemoryHandle& handle,
                                                       cuda::Device& device, Failure* failure);
-  /// A null `ledger` drops all pools of the process.
+  /// With a null `ledger`, drop_withdrawn() drops all unused pools of the peer `process`.
   void drop_withdrawn(uint64_t process, const PeerLedger* ledger) noexcept;
 
  private:

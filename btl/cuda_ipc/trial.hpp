@@ -2,8 +2,9 @@
 // Trials: a block with a known pattern per device, for peers to test their links. Why: on some
 // machines (PCIe switches with access control, virtual machines) peer mappings work, but reads
 // return wrong data. The owner fills a block of a quiet device and lists the block in the ledger. A
-// peer maps and compares the block before other memory of the device. Owner and peer wait 20 ms for
-// their copies, longer on busy cores, because a kernel of another library may head the hardware
+// peer maps and compares the block before other memory of the device. In a trial, the owner waits
+// 20 ms for the fill of the block, and a peer 20 ms for the read of the block; both wait longer on
+// busy cores. The waits are limited, because a kernel of another library may head the hardware
 // queue and wait for messages of this rank. Threads: under the lock of Exports, or of the
 // transport.
 #pragma once
@@ -46,7 +47,7 @@ class Trials {
   Trials& operator=(const Trials&) = delete;
   void list(cuda::Device& device, Ledger& ledger) noexcept;
   void look_after(Ledger& ledger) noexcept;
-  /// The caller calls drop_unlisted() before a device ends.
+  /// Call drop_unlisted() before a device ends: it frees the trial blocks still being filled.
   void drop_unlisted() noexcept;
   void end() noexcept;
 

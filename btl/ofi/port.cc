@@ -32,8 +32,8 @@ Port::Port(std::shared_ptr<const Fabric> of, bool sleeps) : fabric(std::move(of)
   if (!fabric->wants_registration() && info.tx_attr->iov_limit >= 2) zero_copy_bytes = kMaxZeroCopy;
 }
 
-// With FI_MR_ENDPOINT, memory regions are closed before the endpoint. Otherwise the endpoint is
-// closed first, because libfabric may still read the memory.
+// With FI_MR_ENDPOINT, memory regions are closed before the endpoint. Without FI_MR_ENDPOINT, the
+// endpoint is closed first, because libfabric may still read the port's buffers.
 Port::~Port() {
   if ((fabric->info()->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) ep_.reset();
 }

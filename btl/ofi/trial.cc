@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trial of libfabric: two ports in a child process exchange frames.
+// Trial of libfabric for tern_info: two ports in a child process exchange frames.
 #include <unistd.h>
 
 #include "base/error.hpp"

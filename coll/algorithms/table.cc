@@ -19,7 +19,8 @@ constexpr size_t kKi = 1024;
 
 double lg(double p) { return std::ceil(std::log2(p)); }
 double log4(double p) { return std::ceil(std::log2(p) / 2); }
-/// fan() is the average number of children of a node of a 4-nomial tree, as a cost.
+/// fan() is the cost of one level of a 4-nomial tree, in sends: p - 1 below four ranks, else 2.5
+/// of at most 3.
 double fan(double p) { return p < 4 ? p - 1 : 2.5; }
 double pow2(double p) { return floor_power(static_cast<int32_t>(p)); }
 double per_host(S s) { return std::ceil(s.p / s.hosts); }
@@ -38,8 +39,8 @@ Cost tree(double depth, double fan, double n) {
 Cost tree_sum(double depth, double fan, double n) {
   return piped({depth * fan, depth * fan * n, 1, n, depth * fan * n, n});
 }
-/// Every rank writes and reads shared memory. `read` counts slots of other ranks, at least a cache
-/// line each.
+/// flat() is the cost of an algorithm in shared memory, where every rank writes its own slots and
+/// reads slots of other ranks. `read` counts slots of other ranks, at least a cache line each.
 Cost flat(double epochs, double read, double copied, double reduced = 0) {
   return {{epochs, 0, 0, 0, reduced, copied, 1, read}, {}};
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Execution: a schedule bound to buffers, run by progress over the pml. Up to kMostPasses passes
-// (chunks) overlap, each with separate scratch. Device work is a step in flight, like a message;
-// the host never waits for a device.
+// (chunks) overlap, each with separate scratch. Device work is a step in flight, like a message,
+// so progress does not wait for a device. If no device can do a step alone (a user-defined
+// operation, no kernels), the host waits for the device and does the step.
 #pragma once
 
 #include <cstddef>

@@ -42,8 +42,8 @@ struct CallNumber {
 };
 
 struct Notice {
-  // kInstead: the call takes this number after a deferred refusal. kAbsent: after a deferred
-  // refusal the rank waits in another MPI call.
+  // kInstead: the sender deferred a refusal, then made a call of kind `kind` under `number`.
+  // kAbsent: after a deferred refusal the rank waits in another MPI call.
   enum class Says : uint32_t { kRefuses, kTakesPart, kInstead, kAbsent };
   Says says;
   uint32_t number, persistent;

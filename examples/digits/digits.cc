@@ -45,7 +45,8 @@ struct World {
 
 class Network {
  public:
-  // On the host; or with streams, as a graph from the second step on if `replays`.
+  // Without `streams`, the network trains by plain calls. With `streams`, CUDA streams order the
+  // parts of a training step, and replay them as a graph from the second step on if `replays`.
   explicit Network(const World& world, Streams* streams = nullptr, bool replays = false)
       : world_(world), streams_(streams), replays_(replays) {
     std::mt19937 random(1998);
@@ -166,7 +167,8 @@ class Network {
   float* activation(int l, int n) { return &activations_[l][n * kWidths[l]]; }
   float* slope(int l, int n) { return &slopes_[l][n * kWidths[l]]; }
 
-  // Image `n` of this rank's part. Leaves softmax and its slope on top; returns the loss.
+  // forward() computes all layers for image `n` of this rank's part, leaves the softmax and its
+  // slope in the top layer, and returns the loss.
   double forward(const float* pixels, int label, int n) {
     std::copy_n(pixels, kPixels, activation(0, n));
     for (int l = 0; l < kLayers; ++l)

@@ -72,8 +72,10 @@ template <class T, class Handle>
 }
 [[nodiscard]] TERN_COLD int no_memory() noexcept;
 
-/// unsupported() serves functions without a body. Rank 0 names each function on stderr once, at any
-/// error handler: programs without error checks would lose data silently.
+/// unsupported() serves functions without a body. Rank 0 of the communicator, or every process if
+/// the call has no communicator, names each function once on stderr, even if errors return:
+/// programs without error checks would lose data silently. If the handler ends the job, only the
+/// handler's message names the function.
 [[nodiscard]] TERN_COLD int unsupported(Call& call) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Comm comm) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Session session) noexcept;

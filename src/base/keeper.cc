@@ -15,7 +15,7 @@
 namespace tern {
 namespace {
 
-// The limit counts rounds, not seconds, so that a stopped job loses a single round.
+// The limit counts rounds, not seconds: a stopped job loses a single round.
 constexpr int kRounds = 1000, kRoundMs = 10;
 
 int send_patiently(const MailSocket& socket, const Address& at, const KeeperLetter& letter,
@@ -118,7 +118,7 @@ void KeeperThread::run() noexcept {
     try {
       keeper_.serve();
     } catch (const std::bad_alloc&) {
-      // the sender sees a closed socket
+      // Out of memory: the letter's socket closes, and the asking process sees the closed socket.
     }
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: the numbered calls of a communicator in its stream, and their board. Order: all calls
-// share the board's halves and words, in stream order. A number is reused after its call; a
-// captured call keeps its number until the graph ends. Lifetime: of a CommStream with a GPU stream.
-// Threads: the caller's part by any, the proxy's part by the proxy.
+// Calls: the numbered calls of a communicator in its GPU stream, and the board, the pinned memory
+// that GPU stream and proxy share for the calls. Order: all calls share the board's halves and
+// words, in stream order. A number is reused after its call; a captured call keeps its number until
+// the graph ends. Lifetime: of a CommStream with a GPU stream. Threads: the caller's part by any,
+// the proxy's part by the proxy.
 #pragma once
 
 #include <deque>

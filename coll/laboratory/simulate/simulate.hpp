@@ -24,8 +24,8 @@ struct Simulation {
   SimulatedEngine engine = SimulatedEngine::kHost;
   double bytes = 0;
   double chunk = 0;  // block bytes per pass; 0: one pass
-  /// kStream: `fit` finds the fastest number of passes with at least this chunk, within a stream's
-  /// queue (64 passes, 512 steps of a rank).
+  /// kStream: `fit` tries 1, 2, 4, ... passes and keeps the fastest number. The passes have about
+  /// `chunk` bytes of a block or more, and fit a stream's queue (64 passes, 512 steps of a rank).
   bool fit = false;
 };
 

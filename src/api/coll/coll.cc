@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI functions of the chapter "collective communication" (MPI-5.0 chapter 6): all-to-all
-// operations and the barrier.
+// The bodies of MPI_Barrier, MPI_Allgather, MPI_Allgatherv, MPI_Alltoall and MPI_Alltoallv
+// (MPI-5.0 chapter 6).
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"

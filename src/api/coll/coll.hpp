@@ -60,7 +60,8 @@ struct Described {
 void check_blocks(Described* what, const coll::Side& side, const char* counts,
                   const char* displs) noexcept;
 
-/// Refuses a rank's message to itself if sizes differ or buffers overlap.
+/// agreed() refuses a rank's message to itself if the sent and the received block differ in size or
+/// start at the same address. The first blocks of both buffers must not start there either.
 [[nodiscard]] Described agreed(Described what, int input_block, int output_block) noexcept;
 
 }  // namespace tern::api

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of MPIX_Comm_interrupt. Threads: any, at MPI_THREAD_MULTIPLE.
+// The body of MPIX_Comm_interrupt. Threads: any thread may call comm_interrupt() at
+// MPI_THREAD_MULTIPLE.
 #pragma once
 
 namespace tern::core {

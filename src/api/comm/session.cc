@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI functions of the chapter "session" (MPI-5.0 section 11.3). Opening a session waits for no
-// process; creating a communicator waits until its members have entered the job. Communicators
-// derive from the world, so ids need no message.
+// process; creating a communicator waits until its members have entered the job. A communicator
+// made from a session's group derives its id from the id of the world, so the members exchange no
+// message for the id.
 #include "core/session.hpp"
 
 #include <strings.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI functions of the chapter "tool" (MPI_T, MPI-5.0 section 15.3.8): events. The only event is an
-// unexpected message, raised inside the MPI call at its discovery, so no event is lost.
+// unexpected message, raised by the thread that finds the message. An event is lost if no callback
+// is safe enough; the dropped handler learns the number of lost events before the next delivered
+// event.
 #include <algorithm>
 #include <cstring>
 #include <limits>

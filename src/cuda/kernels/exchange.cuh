@@ -11,8 +11,9 @@
 //
 // Each thread block moves a part of every chunk and talks to the same block of other ranks.
 // Semaphores and regions are the interpreter's, and end in the same state (data 0, credit 1). A
-// signal's value encodes call, block and place of the chunk. So the first common chunk reveals
-// different counts, and a later call or a graph's replay takes no leftover chunk.
+// signal's value is a hash of the number of the exchange, the length of the block and the offset of
+// the chunk in the block. So the first common chunk reveals different counts, and a later call or a
+// graph's replay takes no leftover chunk.
 #pragma once
 
 #include "cuda/kernels/pairs.cuh"

@@ -6,8 +6,9 @@
 // talks to the same block of other ranks. So blocks need no mutual order. In a pass thread 0 waits
 // and signals; all threads synchronize before and after each move or reduction.
 //
-// Semaphores are binary: a signal sets 1, the waiter resets 0. Without counters a launch can be
-// replayed. Waits have timeouts (wait.cuh).
+// Semaphores are binary: a signal sets 1, the waiter resets 0. The semaphores do not count, so a
+// launch needs no expected count, and a graph can replay the launch. Waits have timeouts
+// (wait.cuh).
 #pragma once
 
 #include "cuda/kernels/pairs.cuh"

@@ -77,8 +77,8 @@ TERN_DEVICE uint64_t load_relaxed_system(const uint64_t* word) {
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
   return value;
 }
-/// Accesses 16 aligned bytes shared with another device. Before a release and an acquire, halves
-/// may appear in any order.
+/// store_peer() and load_peer() move 16 aligned bytes of memory shared with another device, by
+/// plain accesses. Before a release and an acquire, halves may appear in any order.
 template <class Vector>
 TERN_DEVICE void store_peer(Vector* to, const Vector& value) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(value.words[0]),
