@@ -248,7 +248,7 @@ class Params {
 #define TERN_FIELD_Text(standard) std::string
 #define TERN_FIELD_Word(standard) WordField<decltype(standard)>
 #define TERN_FIELD_Words(standard) std::string
-#define TERN_FIELD(field, name, kind, standard, range, sharing, meaning)                           \
+#define TERN_FIELD(field, name, kind, standard, range, sharing, meaning) \
   TERN_FIELD_##kind(standard) field = standard;
   TERN_ALL_PARAMS(TERN_FIELD)
 #undef TERN_FIELD

@@ -48,6 +48,10 @@ check "--unset-env" prints $'none\nnone' env A=1 "$MPIRUN" -n 2 --unset-env A sh
 check "--set" prints $'16k\n16k' "$MPIRUN" -n 2 --set eager_limit=16k sh -c 'echo $TERN_EAGER_LIMIT'
 check "--set of an unknown parameter" fails 2 'did you mean TERN_EAGER_LIMIT' "$MPIRUN" --set eagerlimit=1 true
 check "--set of a wrong value starts nothing" fails 2 '65536' "$MPIRUN" --set eager_limit=1g sh -c 'echo started >&2'
+check "several --set of one group add up, also with the environment" prints 'gather=linear,bcast=chain,allreduce=ring' \
+  env TERN_COLL=gather=linear "$MPIRUN" --set coll=bcast=chain --set coll=allreduce=ring sh -c 'echo $TERN_COLL'
+check "a group's value of a program adds up with the job's" prints 'bcast=chain,reduce=linear' \
+  "$MPIRUN" -genv TERN_COLL bcast=chain -env TERN_COLL reduce=linear sh -c 'echo $TERN_COLL'
 check "-initial-errhandler" prints mpi_errors_return "$MPIRUN" -initial-errhandler mpi_errors_return sh -c 'echo $TERN_INITIAL_ERRHANDLER'
 
 # Where

@@ -89,10 +89,15 @@ double OptionParser::seconds(const char* text) const {
   return value;
 }
 
-void OptionParser::variable(const std::string& name, const std::string& value) {
+void OptionParser::variable(Pairs* pairs, const std::string& name, const std::string& value) {
   if (name.empty() || name.find('=') != std::string::npos)
     refuse(strf("a variable needs a name, and \"%s\" is not a name", name.c_str()));
-  app.environment.emplace_back(name, value);
+  const auto found = std::find_if(pairs->begin(), pairs->end(),
+                                  [&name](const auto& pair) { return pair.first == name; });
+  if (adds_up(name) && found != pairs->end())
+    found->second += "," + value;
+  else
+    pairs->emplace_back(name, value);
 }
 
 void OptionParser::inherited_variable(const std::string& name) const {

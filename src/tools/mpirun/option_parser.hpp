@@ -31,7 +31,8 @@ class OptionParser {
   [[noreturn]] void refuse(const std::string& why) const;
   [[nodiscard]] int number(const char* text, const char* of_what, int least, int most) const;
   [[nodiscard]] double seconds(const char* text) const;
-  void variable(const std::string& name, const std::string& value);
+  /// Adds a variable to the environment. Values of TERN_COLL and TERN_TEST add up.
+  void variable(Pairs* pairs, const std::string& name, const std::string& value);
   void inherited_variable(const std::string& name) const;
   void app_file(const char* path);
 

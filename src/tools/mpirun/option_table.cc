@@ -34,17 +34,13 @@ void set_process_set(Parser& p, Values v) {
   std::vector<std::string>& sets = p.app.sets;
   if (std::find(sets.begin(), sets.end(), name) == sets.end()) sets.push_back(name);
 }
-void set_pair(Parser& p, Values v) { p.variable(v[0], v[1]); }
-void set_pair_everywhere(Parser& p, Values v) {
-  p.variable(v[0], v[1]);
-  p.options.environment.push_back(p.app.environment.back());
-  p.app.environment.pop_back();
-}
+void set_pair(Parser& p, Values v) { p.variable(&p.app.environment, v[0], v[1]); }
+void set_pair_everywhere(Parser& p, Values v) { p.variable(&p.options.environment, v[0], v[1]); }
 void set_exported(Parser& p, Values v) {
   const char* equals = std::strchr(v[0], '=');
   if (equals == v[0] || *v[0] == '\0') p.refuse("a variable needs a name: -x NAME=VALUE");
   if (equals != nullptr)
-    p.variable(std::string(v[0], equals), equals + 1);
+    p.variable(&p.app.environment, std::string(v[0], equals), equals + 1);
   else
     p.inherited_variable(v[0]);
 }
@@ -136,7 +132,7 @@ void set_parameter(Parser& p, Values v) {
   } catch (const Error& error) {
     p.refuse(error.what());
   }
-  p.options.environment.emplace_back(name, equals + 1);
+  p.variable(&p.options.environment, name, equals + 1);
 }
 
 void set_timeout(Parser& p, Values v) { p.options.timeout_s = p.seconds(v[0]); }
