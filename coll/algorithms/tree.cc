@@ -18,7 +18,7 @@ void Tree::attach(int32_t child, int32_t parent) noexcept {
   above.last = child;
 }
 
-// hang() hangs the largest subtrees first.
+// hang() attaches children in order of falling step.
 void Tree::hang(const std::vector<int32_t>& members, int32_t radix) noexcept {
   const int64_t count = static_cast<int64_t>(members.size());
   const auto member = [&](int64_t node) { return members[static_cast<size_t>(node)]; };

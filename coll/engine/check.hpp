@@ -15,7 +15,7 @@
 namespace tern::coll {
 
 inline constexpr int32_t kNoRoot = -1;
-/// The root of an inter-communicator's call is in this group.
+/// As a root: the root of an inter-communicator's call is in this rank's group.
 inline constexpr int32_t kOnThisSide = -2;
 
 struct ComparedCall {

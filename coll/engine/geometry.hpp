@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geometry: maps symbolic slices to elements of buffers, in constant time. Units: an area counts
-// elements of the caller's type; dense data travels as bytes, `scale` per element. Lifetime: one
-// execution, which owns the arrays.
+// elements of the caller's type; dense data travels as bytes, `scale` per element. A Geometry lives
+// for one execution, which owns the arrays of counts and displacements.
 #pragma once
 
 #include <cstddef>

@@ -216,7 +216,7 @@ class GlobalRun {
     return best;
   }
 
-  // Only the next steps of `stale` ranks can become earlier.
+  // Each rank's stored `next` is a lower bound, unless the rank is stale.
   std::optional<int32_t> earliest() {
     for (;;) {
       int32_t first = kNone;

@@ -13,8 +13,7 @@ constexpr double kBudget = 0.02;
 constexpr float kClose = 1.1F, kCloseInLearning = 1.5F;
 /// A single disturbed pair must not decide, so a probe is repeated.
 constexpr int kProbes = 2;
-/// kUnknown: assumed ratio of an unmeasured row. The model ignores contention, and excludes rows
-/// beyond this factor.
+/// kUnknown is the assumed time of an unmeasured algorithm, relative to the serving one.
 constexpr double kUnknown = 3;
 /// kLook: ns of a clock reading before the first agreement.
 constexpr double kLook = 50;

@@ -45,8 +45,9 @@ struct World {
 
 class Network {
  public:
-  // Without `streams`, the network trains by plain calls. With `streams`, CUDA streams order the
-  // parts of a training step, and replay them as a graph from the second step on if `replays`.
+  // Without `streams`, MPI_Iallreduce sums the gradients beside the backward pass. With `streams`,
+  // CUDA streams order the parts of a training step, and replay them as a graph from the second
+  // step on if `replays`.
   explicit Network(const World& world, Streams* streams = nullptr, bool replays = false)
       : world_(world), streams_(streams), replays_(replays) {
     std::mt19937 random(1998);

@@ -43,8 +43,8 @@ struct Layer {
       for (int o = 0; o < out; ++o) y[o] = std::max(y[o], 0.0f);
   }
 
-  // Adds this image's share to the gradient; `below` (null for the lowest layer) becomes the slope
-  // of the inputs.
+  // Adds this image's share to the gradient; `below` (null for the lowest layer) receives the slope
+  // by the lower layer's sums, before rectification.
   void backward(const float* x, const float* slope, float* below) {
     for (int i = 0; i < in; ++i) {
       if (x[i] != 0) add_scaled(&gradient[i * out], x[i], slope, out);

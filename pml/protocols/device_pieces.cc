@@ -2,7 +2,8 @@
 // Device pieces: device data with holes, or in unshareable memory, is packed in pieces into a
 // shareable block. The receiver's device copies one piece while the next is packed, after polling
 // an event.
-//   receiver: Go; copies piece by piece; Done. Sender: Failed, if the device fails.
+//   receiver: Go; copies piece by piece; Done. If the sender's device fails, the sender sends a
+//   Failed message instead of the data.
 #include <algorithm>
 #include <array>
 #include <atomic>

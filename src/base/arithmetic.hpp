@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic of predefined operations, shared by host loops and device kernels: apply(a, b) is a
 // (op) b. All functions have internal linkage and avoid the standard library: code for a newer
-// processor must never be shared with code for an older one. See: core/reduce/loops.inc,
-// cuda/kernels/reduce.cu.
+// processor must never be shared with code for an older one. core/reduce/loops.inc and
+// cuda/kernels/reduce.cu use the functors.
 #pragma once
 
 #include <cstdint>

@@ -407,7 +407,7 @@ std::string counted(const ParamSharing& sharing, const std::string& value,
 
 }  // namespace
 
-// if constexpr: rows with own() build no string.
+// shared_hash() skips rows with own() at compile time.
 // NOLINTNEXTLINE(readability-function-size): statements of rows
 uint32_t Params::shared_hash() const {
   uint32_t hash = 0;

@@ -118,8 +118,8 @@ class Boot {
   // abort() returns only in the fake.
   virtual void abort(int code, const char* text) noexcept = 0;
 
-  // question() is the number of the launcher's last question about waiting ranks (0: none). Waits
-  // read the word before every sleep.
+  // question() is the number of the launcher's last question about waiting ranks (0: none). A
+  // waiting rank reads the launcher's question number before every sleep.
   [[nodiscard]] virtual FutexWord question() const noexcept { return {}; }
   // `reports` are encoded WaitReports of at most answer_room() bytes.
   virtual void answer(std::uint32_t /*question*/, std::string_view /*reports*/) noexcept {}

@@ -317,7 +317,8 @@ void PmixBoot::start_fence() {
     fence_has_ended(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
 }
 
-// A fence fails if a rank is gone. The launcher gets time to report the cause first.
+// A fence fails if a rank is gone. After a failed fence, the rank waits so that the launcher
+// reports the lost rank first.
 void PmixBoot::end_fence() {
   constexpr int kLaunchersWordUs = 500000;
   if (fence_status_ != PMIX_SUCCESS) ::usleep(kLaunchersWordUs);

@@ -19,7 +19,7 @@ struct alignas(64) Questions::Slot {
   std::atomic<std::uint64_t> call_address;
 };
 
-// Questions: one page per rank; untouched pages cost nothing.
+// Answer: a page for one rank's reports. An untouched page costs nothing.
 struct Questions::Answer {
   std::atomic<std::uint32_t> question;
   std::uint32_t bytes;

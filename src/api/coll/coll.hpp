@@ -53,7 +53,8 @@ struct Described {
 
 [[nodiscard]] int check_counts(const coll::Side& side, int blocks, const char* counts,
                                const char* displs) noexcept;
-/// A type with count 0 may be MPI_DATATYPE_NULL. Returns an error class with fail() text.
+/// A type with count 0 may be MPI_DATATYPE_NULL. find_types() returns an error class, with text in
+/// fail(), for an invalid datatype.
 [[nodiscard]] int find_types(const MPI_Datatype* handles, const MPI_Count* counts, int blocks,
                              const char* name, std::vector<core::Datatype*>* found);
 

@@ -32,7 +32,8 @@ class Runtime {
   ~Runtime();
   void enter_world();
   void await(const core::Group& group);
-  /// Enables locks for a higher thread level. No other thread may be in MPI.
+  /// Enables locks for a higher thread level. admit_threads() needs all other threads outside MPI
+  /// calls.
   void admit_threads() noexcept;
   void start_thread();
   void start_proxy();

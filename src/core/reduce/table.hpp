@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of reduction loops: a row per operation, a column per Number; forbidden pairs are null
-// (MPI-5.0 section 6.9.2). Add an operation: a row here and in op.cc, its functor in loops.inc. Add
-// an instruction set: a file like avx2.cc.
+// (MPI-5.0 section 6.9.2). Add an operation: a Reduction (base/number.hpp), a line in op.cc, a
+// functor in base/arithmetic.hpp, a TERN_OPERATION line in loops.inc. Add an instruction set: a
+// file like avx2.cc.
 #pragma once
 
 #include <cstddef>
