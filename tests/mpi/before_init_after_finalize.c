@@ -49,7 +49,7 @@ static void tools(void) {
   CHECK_EQ(MPI_T_cvar_get_index("TERN_EAGER_LIMIT", &index), MPI_SUCCESS);
   CHECK_EQ(MPI_T_cvar_get_index("TERN_NO_SUCH", &index), MPI_T_ERR_INVALID_NAME);
   for (int i = 0; i < count; ++i) {
-    char name[64], text[256];
+    char name[64], text[1024];
     int room = sizeof name, elements = 0;
     MPI_Datatype type;
     CHECK_EQ(MPI_T_cvar_get_info(i, name, &room, NULL, &type, NULL, NULL, NULL, NULL, NULL),
@@ -57,7 +57,7 @@ static void tools(void) {
     CHECK(strncmp(name, "TERN_", 5) == 0 &&
           (type == MPI_CHAR || type == MPI_COUNT || type == MPI_INT));
     CHECK_EQ(MPI_T_cvar_handle_alloc(i, NULL, &handle, &elements), MPI_SUCCESS);
-    CHECK(elements == (type == MPI_CHAR ? 256 : 1));
+    CHECK(elements == (type == MPI_CHAR ? 1024 : 1));
     CHECK_EQ(MPI_T_cvar_read(handle, text), MPI_SUCCESS);
     CHECK_EQ(MPI_T_cvar_write(handle, text), MPI_T_ERR_CVAR_SET_NEVER);
     CHECK_EQ(MPI_T_cvar_handle_free(&handle), MPI_SUCCESS);
