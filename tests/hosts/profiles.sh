@@ -42,7 +42,7 @@ unknown() {
   local said
   said=$(net h1 delay) && return 1
   echo "$said"
-  [[ $said == *"there is no profile delay; there are delay-1ms, "* ]]
+  [[ $said == *"unknown profile delay; profiles are delay-1ms, "* ]]
 }
 check "an unknown profile is refused" unknown
 totals
