@@ -14,6 +14,7 @@ base_sources += src/base/last_words.cc
 base_sources += src/base/learnt_file.cc
 base_sources += src/base/log.cc
 base_sources += src/base/mail.cc
+base_sources += src/base/param_names.cc
 base_sources += src/base/params.cc
 base_sources += src/base/process_file.cc
 base_sources += src/base/process_id.cc

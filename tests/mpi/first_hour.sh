@@ -17,7 +17,7 @@ if not full:
 steps = 0
 for words, body in re.findall(r"^```(\S+ \S+)\n(.*?)^```$", page, re.S | re.M):
     if "file=" in words:
-        path = work / "tree" / words.split("file=")[1]
+        path = work / "files" / words.split("file=")[1]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(body)
     elif words == "sh run":
@@ -30,13 +30,15 @@ for words, body in re.findall(r"^```(\S+ \S+)\n(.*?)^```$", page, re.S | re.M):
 print(steps)
 END_OF_PYTHON
 ) || exit 1
-mkdir -p "$work/tree" && cd "$work/tree" || exit 1
+mkdir -p "$work/tree" "$work/files" && cd "$work/tree" || exit 1
 if [ -n "${FULL:-}" ]; then
-  (cd "$TOP" && git ls-files -z | grep -zv '^coll/algorithms/allgather_mine.cc$' | tar -c --null -T -) | tar -x --skip-old-files
+  git -C "$TOP" rev-parse >/dev/null 2>&1 || { echo "--full copies a git checkout, and $TOP is none"; exit 77; }
+  (cd "$TOP" && git ls-files -z | tar -c --null -T -) | tar -x
   ./quickstart build --with-cuda=no >build.log 2>&1 || { tail -n 40 build.log; exit 1; }
 else
   mkdir examples && cp -r "$TOP/examples/gpu" examples/ && ln -s "$PREFIX" _install
 fi
+cp -r "$work/files/." . # after the build, like a reader
 
 # Lines are literal except seconds. The output's line may be longer.
 shows() {

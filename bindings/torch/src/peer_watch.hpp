@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends waits for dead processes of this host and for processes that left the world. Why: without a
+// PeerWatch ends waits for dead processes of this host and for departed processes. Why: without a
 // launcher a wait would last until the timeout. At a normal exit a process sends a farewell (a
-// datagram) with its number of collectives per group. Waits for collectives that the process has
-// started go on; waits for later collectives end. Lifetime: of the process; watches the newest
+// datagram) with the number of started collectives per group. Waits for started collectives of the
+// process go on; waits for later collectives end. Lifetime: of the process; watches the newest
 // world. Threads: any. A thread sleeps until a peer ends (pidfd_open(2)) or sends a farewell.
 #ifndef TORCH_TERN_PEER_WATCH_HPP
 #define TORCH_TERN_PEER_WATCH_HPP

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/params.hpp"
 #include "boot/shared_job.hpp"
 
 namespace tern::mpirun {
@@ -49,7 +48,7 @@ void Environment::put(std::vector<std::string>& into, const std::string& name,
   const std::string start = name + "=";
   for (std::string& entry : into)
     if (entry.compare(0, start.size(), start) == 0) {
-      entry = adds_up(name) ? entry + "," + value : start + value;
+      entry = start + value;
       return;
     }
   into.push_back(start + value);
@@ -73,13 +72,7 @@ char* const* Environment::of_rank(int rank, const Pairs& extra) {
   for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
                            "OMPI_COMM_WORLD_NODE_RANK", "MPI_LOCALRANKID"})
     own_.push_back(strf("%s=%s", name, number.c_str()));
-  for (const auto& [name, value] : extra) {
-    if (adds_up(name))
-      for (const std::string& entry : common_)
-        if (entry.compare(0, name.size() + 1, name + "=") == 0)
-          put(own_, name, entry.substr(name.size() + 1));
-    put(own_, name, value);
-  }
+  for (const auto& [name, value] : extra) put(own_, name, value);
   block_.clear();
   for (std::string& entry : own_) block_.push_back(entry.data());
   const auto replaced = [&extra](const std::string& entry) {

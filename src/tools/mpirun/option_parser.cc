@@ -206,9 +206,40 @@ void OptionParser::parse(const std::vector<std::string>& words, const std::strin
   end_section(words, begin, at);
 }
 
+namespace {
+
+/// The value that the ranks would get without this job's options; empty if absent.
+std::string inherited_value(const Options& options, const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  const bool drops =
+      std::find(options.unset.begin(), options.unset.end(), name) != options.unset.end();
+  return value == nullptr || drops ? "" : value;
+}
+
+/// Values of TERN_COLL and TERN_TEST add up: the environment's, the job's, the program's.
+void join_groups(Options& options) {
+  const auto join = [](const std::string& before, std::string* value) {
+    if (!before.empty()) *value = before + "," + *value;
+  };
+  for (auto& [name, value] : options.environment)
+    if (adds_up(name)) join(inherited_value(options, name), &value);
+  for (App& app : options.apps)
+    for (auto& [name, value] : app.environment) {
+      if (!adds_up(name)) continue;
+      const auto of_job =
+          std::find_if(options.environment.begin(), options.environment.end(),
+                       [&name = name](const auto& pair) { return pair.first == name; });
+      join(of_job != options.environment.end() ? of_job->second : inherited_value(options, name),
+           &value);
+    }
+}
+
+}  // namespace
+
 Options parse_options(const std::vector<std::string>& words) {
   Options options;
   OptionParser(options).parse(words);
+  join_groups(options);
   if (options.ranks() > kMostRanks)
     throw Error(MPI_ERR_ARG, strf("%d ranks are more than the limit of %d per machine",
                                   options.ranks(), kMostRanks));

@@ -382,5 +382,20 @@ TEST_F(AppFile, ErrorsNameTheLine) {
   EXPECT_SAYS(refusal({"--app", "/no/such"}), "--app: cannot read /no/such: No such file");
 }
 
+TEST(Options, ValuesOfAGroupAddUp) {
+  ::setenv("TERN_COLL", "gather=linear", 1);
+  const Options options =
+      parse_options({"--set", "coll=bcast=chain", "--set", "coll=allreduce=ring", "-x",
+                     "TERN_COLL=scan=linear", "-x", "TERN_SPIN=1", "true"});
+  EXPECT_EQ(options.environment,
+            (Pairs{{"TERN_COLL", "gather=linear,bcast=chain,allreduce=ring"}}));
+  EXPECT_EQ(options.apps[0].environment,
+            (Pairs{{"TERN_COLL", "gather=linear,bcast=chain,allreduce=ring,scan=linear"},
+                   {"TERN_SPIN", "1"}}));
+  ::unsetenv("TERN_COLL");
+  EXPECT_EQ(parse_options({"-x", "TERN_COLL=scan=linear", "true"}).apps[0].environment,
+            (Pairs{{"TERN_COLL", "scan=linear"}}));
+}
+
 }  // namespace
 }  // namespace tern::mpirun
