@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/param_names.hpp"
 #include "base/params.hpp"
 #include "mpi.h"
 

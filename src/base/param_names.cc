@@ -27,11 +27,8 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 
 // Groups: variables with values PART=VALUE.
 constexpr const char* kGroups[] = {"TERN_COLL", "TERN_TEST"};
-constexpr const char* kAllNames[] = {
-#define TERN_NAME(field, name, kind, standard, range, sharing, meaning) name,
-    TERN_ALL_PARAMS(TERN_NAME)
-#undef TERN_NAME
-};
+// Old name, new name.
+constexpr const char* kOldNames[][2] = {{"TERN_GPU_PATIENCE", "TERN_GPU_TIMEOUT"}};
 
 }  // namespace
 
@@ -55,8 +52,8 @@ std::string shown_name(const std::string& name) {
 }
 
 bool is_row(const std::string& name) {
-  return std::any_of(std::begin(kAllNames), std::end(kAllNames),
-                     [&](const char* known) { return name == known; });
+  const std::vector<std::string>& all = param_names().all;
+  return std::find(all.begin(), all.end(), name) != all.end();
 }
 
 std::string setting(const std::string& name, const std::string& value) {
@@ -85,15 +82,14 @@ std::string present_name(const std::string& name) {
 
 namespace {
 
+/// The listed parameters, or the parts of the same group.
 std::vector<std::string> names_beside(const std::string& name) {
-  std::vector<std::string> names;
-  if (const size_t dot = name.find('.'); dot != std::string::npos) {
-    for (const char* known : kAllNames)
-      if (name.compare(0, dot + 1, known, dot + 1) == 0) names.push_back(part_of(known));
-  } else {
-    for (const ParamRow& row : Params::rows()) names.emplace_back(row.name);
-  }
-  return names;
+  const size_t dot = name.find('.');
+  if (dot == std::string::npos) return param_names().listed;
+  std::vector<std::string> parts;
+  for (const std::string& known : param_names().all)
+    if (name.compare(0, dot + 1, known, 0, dot + 1) == 0) parts.push_back(part_of(known));
+  return parts;
 }
 
 }  // namespace

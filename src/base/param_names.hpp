@@ -7,9 +7,20 @@
 #include <utility>
 #include <vector>
 
-#include "base/params.hpp"
-
 namespace tern {
+
+/// params.cc defines param_names().
+struct ParamNames {
+  std::vector<std::string> all, listed;  // TERN_ALL_PARAMS; TERN_PARAMS
+};
+[[nodiscard]] const ParamNames& param_names();
+
+/// The candidate with the least edit distance to `name`; empty if all distances exceed 1/3 of the
+/// length of `name`.
+[[nodiscard]] std::string nearest_name(const std::string& name,
+                                       const std::vector<std::string>& candidates);
+/// Whether the values of a variable add up part by part: TERN_COLL, TERN_TEST.
+[[nodiscard]] bool adds_up(const std::string& name) noexcept;
 
 [[nodiscard]] std::vector<std::string> split(const std::string& text, char separator);
 
@@ -17,7 +28,6 @@ namespace tern {
 [[nodiscard]] std::string part_of(const std::string& name);
 /// "TERN_SPIN"; "bcast in TERN_COLL".
 [[nodiscard]] std::string shown_name(const std::string& name);
-/// Whether TERN_ALL_PARAMS has a row of this name.
 [[nodiscard]] bool is_row(const std::string& name);
 /// The user's form: TERN_COLL="bcast=chain".
 [[nodiscard]] std::string setting(const std::string& name, const std::string& value);

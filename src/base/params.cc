@@ -176,6 +176,13 @@ int64_t parse_time_us(const std::string& text, const std::string& what) {
   return parse_number(text, what, kTimeUnits);
 }
 
+const ParamNames& param_names() {
+#define TERN_NAME(field, name, kind, standard, range, sharing, meaning) name,
+  static const ParamNames names{{TERN_ALL_PARAMS(TERN_NAME)}, {TERN_PARAMS(TERN_NAME)}};
+#undef TERN_NAME
+  return names;
+}
+
 std::vector<ParamRow> Params::rows() {
 #define TERN_ROW(field, name, kind, standard, range, sharing, meaning)             \
   ParamRow{name,  #kind,   shown(decltype(Params::field)(standard), #kind, range), \

@@ -32,8 +32,8 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 // text), Words (several, with commas). In one_of() a "*" at the end of a word matches any text.
 // algorithm_of() lists the algorithms of a collective. Sharing: own(): ranks may differ; shared():
 // the value must be equal on all ranks; shared_words(): only these words must be equal.
-// Users set GROUP.PART as GROUP="PART=VALUE,..." (TERN_COLL="allreduce=ring"). Old names (TERN_PART
-// and kOldNames) are accepted for one release with a remark.
+// Users set GROUP.PART as GROUP="PART=VALUE,..." (TERN_COLL="allreduce=ring"). Old names
+// (TERN_PART, and those in param_names.cc) are accepted for one release with a remark.
 // clang-format off
 /// Parameters for users, listed by tern_info, the manual and MPI_T.
 #define TERN_PARAMS(X)                                                                             \
@@ -198,12 +198,6 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 inline constexpr const char* kForeignNames[] = {"TERN_CC", "TERN_CXX", "TERN_FC", "TERN_BOOT_FD",
                                                 "TERN_BOOT_PID"};
 
-/// Whether the values of a variable add up part by part: TERN_COLL, TERN_TEST.
-[[nodiscard]] bool adds_up(const std::string& name) noexcept;
-
-/// Pairs of old and new name.
-inline constexpr const char* kOldNames[][2] = {{"TERN_GPU_PATIENCE", "TERN_GPU_TIMEOUT"}};
-
 /// The valid values: numbers from least to most, or words separated by "|" (null: any text).
 struct ParamRange {
   int64_t least = 0, most = 0;
@@ -305,11 +299,6 @@ class Params {
   void note_source(const std::string& name, const std::string& source);
   std::vector<std::pair<std::string, std::string>> sources_;  // parameter, origin; no defaults
 };
-
-/// The candidate with the least edit distance to `name`; empty if all distances exceed 1/3 of the
-/// length of `name`.
-[[nodiscard]] std::string nearest_name(const std::string& name,
-                                       const std::vector<std::string>& candidates);
 
 /// "64k" -> 65536. Throws Error(MPI_ERR_ARG) naming `what`.
 [[nodiscard]] int64_t parse_size(const std::string& text, const std::string& what);

@@ -32,7 +32,7 @@ END_OF_PYTHON
 ) || exit 1
 mkdir -p "$work/tree" "$work/files" && cd "$work/tree" || exit 1
 if [ -n "${FULL:-}" ]; then
-  git -C "$TOP" rev-parse >/dev/null 2>&1 || { echo "--full copies a git checkout, and $TOP is none"; exit 77; }
+  git -C "$TOP" rev-parse >/dev/null 2>&1 || { echo "--full copies a git checkout, but $TOP has no repository"; exit 77; }
   (cd "$TOP" && git ls-files -z | tar -c --null -T -) | tar -x
   ./quickstart build --with-cuda=no >build.log 2>&1 || { tail -n 40 build.log; exit 1; }
 else

@@ -17,8 +17,7 @@ std::string quoted_word(const std::string& word) {
 
 std::string variables(const Options& options, const App& app) {
   std::vector<std::string> words;
-  for (const auto& [name, value] : options.environment) words.push_back(name + "=" + value);
-  for (const auto& [name, value] : app.environment) words.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables_of(options, app)) words.push_back(name + "=" + value);
   std::string text = quoted(words);
   for (const std::string& name : options.unset)
     text += (text.empty() ? "without " : " without ") + name;

@@ -241,9 +241,7 @@ Handover for_prterun(const Options& options) {
     if (app.ranks > 0) words.insert(words.end(), {"-n", std::to_string(app.ranks)});
     if (!app.directory.empty()) words.insert(words.end(), {"--wdir", app.directory});
     for (const std::string& name : app.sets) words.insert(words.end(), {"--pset", name});
-    for (const auto& [name, value] : options.environment)
-      words.insert(words.end(), {"-x", name + "=" + value});
-    for (const auto& [name, value] : app.environment)
+    for (const auto& [name, value] : variables_of(options, app))
       words.insert(words.end(), {"-x", name + "=" + value});
     const Words program = program_of(app);
     words.insert(words.end(), program.begin(), program.end());

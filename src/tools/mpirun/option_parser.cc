@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/params.hpp"
+#include "base/param_names.hpp"
 #include "mpi.h"
 
 namespace tern::mpirun {

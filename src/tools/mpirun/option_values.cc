@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/params.hpp"
+#include "base/param_names.hpp"
 #include "mpi.h"
 #include "tools/mpirun/option_parser.hpp"
 

@@ -26,4 +26,17 @@ std::vector<boot::ProcessSet> process_sets_of(const Options& options) {
   return sets;
 }
 
+Pairs variables_of(const Options& options, const App& app) {
+  Pairs pairs = options.environment;
+  pairs.erase(std::remove_if(pairs.begin(), pairs.end(),
+                             [&app](const auto& pair) {
+                               return std::any_of(
+                                   app.environment.begin(), app.environment.end(),
+                                   [&pair](const auto& own) { return own.first == pair.first; });
+                             }),
+              pairs.end());
+  pairs.insert(pairs.end(), app.environment.begin(), app.environment.end());
+  return pairs;
+}
+
 }  // namespace tern::mpirun

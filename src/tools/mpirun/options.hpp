@@ -67,6 +67,10 @@ struct Options {
   [[nodiscard]] int ranks() const noexcept;
 };
 
+/// The variables that a program's ranks get: the job's, where the program has no other value, and
+/// the program's.
+[[nodiscard]] Pairs variables_of(const Options& options, const App& app);
+
 /// Returns all named process sets, each with the ranks of its sections.
 [[nodiscard]] std::vector<boot::ProcessSet> process_sets_of(const Options& options);
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "base/error.hpp"
-#include "base/params.hpp"
+#include "base/param_names.hpp"
 #include "mpi.h"
 #include "tern_config.h"
 #include "tools/tern_coll/commands.hpp"

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/param_names.hpp"
 #include "base/params.hpp"
 #include "coll/schedule/level_words.hpp"
 #include "mpi.h"

@@ -2,7 +2,7 @@
 #include "tools/tern_info/options.hpp"
 
 #include "base/error.hpp"
-#include "base/params.hpp"
+#include "base/param_names.hpp"
 #include "mpi.h"
 
 namespace tern::info {
