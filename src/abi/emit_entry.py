@@ -114,6 +114,10 @@ class Entry:
     def is_object(self, p):
         return p.handle and HANDLES[p.kind][1] and not p.array and p.direction != 'out'
 
+    def file_errors(self):
+        """Without an open file, errors of a file's function go to the handler of MPI_FILE_NULL."""
+        return self.f.chapter == 'io' or any(p.kind == 'file' and not p.array for p in self.f.params)
+
     def resolve_all(self):
         for p in self.f.params:  # the results of a failed call
             if p.kind == 'comm' and p.direction == 'out':
@@ -121,6 +125,8 @@ class Entry:
         if self.object:
             self.resolve(self.object)
             self.line(f'call.at = {self.object.name}_;')
+            if self.object.kind == 'file':
+                self.line(f'if ({self.object.name}_ != nullptr) call.hearer = nullptr;')
             if self.part():
                 self.line(f'call.part = api::CallContext::{self.part()};')
         if any(p.kind == 'root' for p in self.f.params):
@@ -266,7 +272,7 @@ class Entry:
 
     def part(self):
         """The api::Part for which other ranks wait if this rank's arguments are refused."""
-        if self.object.kind != 'comm' or self.f.mode:
+        if self.object.kind not in ('comm', 'file') or self.f.mode:
             return None
         return FORMS[self.f.form][2] if self.f.form else self.f.part and f'k{self.f.part}'
 
@@ -302,12 +308,14 @@ class Entry:
         elif not self.f.has_body:
             self.line(f'Call call{{{name}, api::the_process}};')
             answer = f'unsupported(call{self.stub_object()})'
-            self.line(f'return {answer};' if self.f.chapter == 'io' else f'return call.end({answer});')
+            self.line(f'return call.end({answer});')
         else:
             process = '&api::any_process()' if self.f.anytime else 'api::the_process'
             self.line(f'Call call{{{name}, {process}}};')
             if self.widens:
                 self.line('return call.run([&]() __attribute__((always_inline)) {')
+            if self.file_errors():
+                self.line('call.hearer = api::file_null_handler();')
             if not self.f.anytime:
                 self.refuse('call.process == nullptr', 'not_running()')
             self.resolve_all()
@@ -320,8 +328,6 @@ class Entry:
         return f'{head} {{\n' + '\n'.join(self.out) + '\n}\n'
 
     def stub_object(self):
-        if self.f.chapter == 'io':  # without a file: the handler of MPI_FILE_NULL
-            return ', MPI_FILE_NULL' + ''.join(f', {p.name}' for p in self.f.params if p.kind == 'comm')
         if not self.object:
             return ''
         name = self.object.name

@@ -21,6 +21,7 @@
 #include "core/process.hpp"
 #include "core/request.hpp"
 #include "core/session.hpp"
+#include "io/file.hpp"
 #include "mpi.h"
 #include "rma/window.hpp"
 #include "stream/stream.hpp"
@@ -37,6 +38,7 @@ struct Call {
   const char* name;
   core::Process* process;
   core::Object* at = nullptr;
+  core::Object* hearer = nullptr;                   // gets the errors in place of `at`
   api::CallContext part = api::CallContext::kNone;  // kNone once the body runs
 
   template <class T, class Handle>
@@ -80,10 +82,6 @@ template <class T, class Handle>
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Comm comm) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Session session) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Win win) noexcept;
-/// Errors of files go to the handler of MPI_FILE_NULL, which returns by default. Only rank 0 of the
-/// communicator which opened files prints.
-[[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_File file,
-                                        MPI_Comm comm = MPI_COMM_NULL) noexcept;
 /// name_unsupported() serves functions without an error code.
 TERN_COLD void name_unsupported(const char* name) noexcept;
 

@@ -24,6 +24,7 @@ using core::Kind;
 /// listener() returns the object with the error handler, or null before MPI_Init.
 core::Object* listener(const Call& call, void* named) noexcept {
   if (named != nullptr) return static_cast<core::Object*>(named);
+  if (call.hearer != nullptr) return call.hearer;
   if (call.at != nullptr) return call.at;
   return call.process == nullptr ? nullptr : call.process->self;
 }
@@ -76,8 +77,11 @@ KindNames names_of(Kind kind) noexcept {
 /// delivered() returns the call of the error handler, or sets *throws if the error is a kept
 /// exception.
 core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws) noexcept {
-  if (call.part != api::CallContext::kNone && call.at != nullptr)
-    api::notify_refusal(static_cast<core::Communicator&>(*call.at), call.part, code);
+  if (call.part == api::CallContext::kFile && call.at != nullptr)
+    api::notify_refusal(static_cast<io::File&>(*call.at), code);
+  else if (call.part != api::CallContext::kNone && call.at != nullptr)
+    api::notify_refusal(static_cast<core::Communicator&>(*call.at), call.part, code, std::nullopt,
+                        call.hearer);
   const LastError last = take_last_error();
   *throws = core::keeps_exception_of(last.text);
   if (*throws) return {};
@@ -128,8 +132,6 @@ int no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "no memory for the argume
 namespace {
 
 constexpr const char* kMissing = "not implemented in this version of Tern";
-// speaks_of_files: this process prints for all processes which open files together.
-std::atomic<bool> speaks_of_files{true};
 
 void say_missing(const char* name) noexcept {
   static std::mutex mutex;
@@ -166,16 +168,6 @@ int unsupported(Call& call, MPI_Session session) noexcept {
 int unsupported(Call& call, MPI_Win win) noexcept {
   if (call.process != nullptr) call.at = call.find<rma::Window>(win);
   return unsupported(call);
-}
-
-int unsupported(Call& call, MPI_File, MPI_Comm comm) noexcept {
-  const auto* const opens = call.process == nullptr ? nullptr : call.find<core::Communicator>(comm);
-  if (opens != nullptr) speaks_of_files = opens->rank() == 0;
-  if (speaks_of_files) say_missing(call.name);
-  const std::string text =
-      strf("%s: %s (%s)", call.name, kMissing, "MPI_ERR_UNSUPPORTED_OPERATION");
-  api::remember_error(MPI_ERR_UNSUPPORTED_OPERATION, text);
-  return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
 void name_unsupported(const char* name) noexcept { say_missing(name); }

@@ -10,6 +10,7 @@
 #include "core/communicator.hpp"
 #include "core/error_handler.hpp"
 #include "core/session.hpp"
+#include "io/file.hpp"
 #include "rma/window.hpp"
 
 namespace tern::api {
@@ -93,6 +94,16 @@ int session_get_errhandler(core::Session& session, MPI_Errhandler* errhandler) n
 int win_get_errhandler(rma::Window& win, MPI_Errhandler* errhandler) noexcept {
   return give(win.error_handler, errhandler);
 }
+int file_get_errhandler(io::File* file, MPI_Errhandler* errhandler) noexcept {
+  return give(file == nullptr ? instance().file_handler : file->error_handler, errhandler);
+}
+int file_set_errhandler(io::File* file, ErrorHandler& errhandler) noexcept {
+  if (!errhandler.fits(core::Kind::kFile))
+    return fail(MPI_ERR_ERRHANDLER, "the error handler was not made for a file");
+  (file == nullptr ? instance().file_handler : file->error_handler) =
+      core::Ref<ErrorHandler>(&errhandler);
+  return MPI_SUCCESS;
+}
 int comm_set_errhandler(core::Communicator& comm, ErrorHandler& errhandler) noexcept {
   return set(comm, errhandler, "communicator");
 }
@@ -104,6 +115,10 @@ int win_set_errhandler(rma::Window& win, ErrorHandler& errhandler) noexcept {
 }
 int comm_call_errhandler(core::Communicator& comm, int errorcode) noexcept {
   return call(comm, "MPI_Comm_call_errhandler", errorcode);
+}
+int file_call_errhandler(io::File* fh, int errorcode) noexcept {
+  core::Object* const object = fh != nullptr ? static_cast<core::Object*>(fh) : file_null_handler();
+  return call(*object, "MPI_File_call_errhandler", errorcode);
 }
 int session_call_errhandler(core::Session& session, int errorcode) noexcept {
   return call(session, "MPI_Session_call_errhandler", errorcode);

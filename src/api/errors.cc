@@ -14,6 +14,7 @@
 #include "core/communicator.hpp"
 #include "core/error_handler.hpp"
 #include "core/session.hpp"
+#include "io/file.hpp"
 #include "mpix.h"
 #include "rma/window.hpp"
 
@@ -132,6 +133,8 @@ core::ErrorHandler* handler_of(core::Object& object) noexcept {
       return static_cast<const core::Session&>(object).error_handler.get();
     case core::Kind::kWindow:
       return static_cast<const rma::Window&>(object).error_handler.get();
+    case core::Kind::kFile:
+      return static_cast<const io::File&>(object).error_handler.get();
     default:
       return nullptr;
   }

@@ -20,10 +20,14 @@ Instance& instance() noexcept {
   return *only;
 }
 
+core::ErrorHandler* file_null_handler() noexcept { return instance().file_handler.get(); }
+
 Instance::Instance() {
   process.params = load_params(environ, &complaints);
   process.checks = process.params.checks_arguments();
   core::make_predefined_error_handlers(process);
+  file_handler =
+      core::Ref<core::ErrorHandler>(&core::predefined_error_handler(process, MPI_ERRORS_RETURN));
   core::make_predefined_infos(process);
   core::make_predefined_types(process);
   core::make_predefined_ops(process);

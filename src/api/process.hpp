@@ -16,6 +16,7 @@
 
 #include "api/error_codes.hpp"
 #include "core/attribute.hpp"
+#include "core/error_handler.hpp"
 #include "core/info.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
@@ -77,6 +78,7 @@ struct Instance {
   core::Keyvals keyvals;
   PredefinedAttributes attributes;
   ErrorCodes error_codes;
+  core::Ref<core::ErrorHandler> file_handler;  // of MPI_FILE_NULL, and of new files
   FortranAbi fortran;
   ByChannel<CompoundRequest> compounds;
   PartitionedRequests partitioned;
@@ -86,6 +88,7 @@ struct Instance {
 };
 
 [[nodiscard]] Instance& instance() noexcept;
+[[nodiscard]] core::ErrorHandler* file_null_handler() noexcept;
 
 /// the_process is null outside of MPI.
 extern core::Process* the_process;

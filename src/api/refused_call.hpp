@@ -10,6 +10,10 @@
 #include "coll/schedule/collective.hpp"
 #include "core/communicator.hpp"
 
+namespace tern::io {
+class File;
+}
+
 namespace tern::api {
 
 enum class CallContext : uint8_t {
@@ -21,12 +25,16 @@ enum class CallContext : uint8_t {
   kCreate,
   kDerivation,
   kEnqueued,
+  kFile,
 };
 
 /// Sends the last fail() to the other ranks. `aliased` names the collective if overlapping buffers
-/// are the only fault.
+/// are the only fault. `hearer` gets the error in place of the communicator.
 void notify_refusal(core::Communicator& communicator, CallContext part, int code,
-                    std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
+                    std::optional<coll::CallKind> aliased = std::nullopt,
+                    core::Object* hearer = nullptr) noexcept;
+/// src/api/io/file.cc: the refusal of a collective call of a file.
+void notify_refusal(io::File& file, int code) noexcept;
 
 /// Like attempt(), for a collective; an exception means that the call was not begun.
 template <class Work>

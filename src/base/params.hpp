@@ -24,6 +24,9 @@ enum class GpuMulticast : uint8_t { kAuto, kOff };
 enum class ProgressBy : uint8_t { kAuto, kCalls, kThread };
 enum class CollTune : uint8_t { kOff, kAuto, kLearn };
 enum class WindowAccess : uint8_t { kAuto, kCopied, kMessages };
+enum class IoWay : uint8_t { kAuto, kPlain, kMapped, kExchange };
+enum class IoClose : uint8_t { kAuto, kSync };
+enum class IoSystem : uint8_t { kAuto, kNfs };
 enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 
 // X(field, name, kind, default, range, sharing, meaning)
@@ -113,6 +116,16 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "a thread from the first window on that other ranks reach by messages")                        \
   X(spin, "TERN_SPIN", Time, 0, between(0, 1000000), own(),                                        \
     "time that a waiting rank polls before the rank sleeps. 0: choose by ranks and cores")         \
+  X(io, "TERN_IO", Word, IoWay::kAuto, one_of("auto|plain|mapped|exchange"), shared(),             \
+    "transfers of files: auto. plain: a system call per block of the file. mapped: small blocks "  \
+    "through a mapping of the file. exchange: collective transfers through shared memory, also "   \
+    "for large blocks")                                                                            \
+  X(io_buffer, "TERN_IO_BUFFER", Size, 16777216, between(65536, 1073741824), shared(),             \
+    "bytes of shared memory per rank for collective transfers of a file")                          \
+  X(io_hints, "TERN_IO_HINTS", Text, "", one_of(nullptr), own(),                                   \
+    "file with a hint per line (key value), for all files that the program opens")                 \
+  X(io_close, "TERN_IO_CLOSE", Word, IoClose::kAuto, one_of("auto|sync"), own(),                   \
+    "auto: MPI_File_close flushes files on NFS and FUSE to storage. sync: all files")              \
   X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|provided|singleton"), own(),         \
     "how ranks find each other: auto, mpirun, pmix, provided (MPIX_Boot_provide; auto prefers "    \
     "it), singleton")
@@ -185,6 +198,8 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
   X(rma, "TERN_TEST.rma", Word, WindowAccess::kAuto, one_of("auto|copied|messages"), shared(),     \
     "access to windows of the same host: auto (shared memory, else copied), copied (by the "       \
     "kernel, else by messages), messages; not for MPI_Win_allocate_shared")                        \
+  X(io_system, "TERN_TEST.io_system", Word, IoSystem::kAuto, one_of("auto|nfs"), shared(),         \
+    "nfs: treat every file as a file on NFS")                                                      \
   X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, InitialHandler::kFatal,                   \
     one_of("mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return"), own(),                      \
     "mpirun -initial-errhandler")                                                                  \

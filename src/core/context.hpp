@@ -38,6 +38,7 @@ enum class Derivation : uint32_t {
   kTopology,
   kSub,
   kWindow,
+  kFile,
   kStream,  // for a stream's enqueued collectives
 };
 

@@ -19,6 +19,7 @@ core_sources += src/core/datatype.cc
 core_sources += src/core/datatype_dense.cc
 core_sources += src/core/datatype_device.cc
 core_sources += src/core/datatype_layout.cc
+core_sources += src/core/datatype_order.cc
 core_sources += src/core/datatype_build.cc
 core_sources += src/core/datatype_predefined.cc
 core_sources += src/core/op.cc

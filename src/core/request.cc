@@ -47,6 +47,8 @@ void Request::keep_communicator() noexcept {
   if (communicator != nullptr) kept_ = Ref<Object>(communicator);
 }
 
+Object* Request::raised_on() noexcept { return communicator; }
+
 int Request::start() noexcept {
   return fail(MPI_ERR_REQUEST,
               "the request is not persistent; only requests of MPI_*_init can be started");

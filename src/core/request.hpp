@@ -45,6 +45,8 @@ class Request : public Object {
   /// the communicator.
   TERN_COLD void keep_communicator() noexcept;
   void let_communicator_go() noexcept { kept_ = {}; }
+  /// The object whose error handler gets a failure.
+  [[nodiscard]] virtual Object* raised_on() noexcept;
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
   /// active() is false between completion and the next MPI_Start of a persistent request.

@@ -104,6 +104,7 @@ void notify_refusal_here(core::Communicator& comm, CallContext part, int code,
     case CallContext::kEnqueued:
       return refuse_enqueued(comm, code, aliased);
     case CallContext::kNone:
+    case CallContext::kFile:
       return;
   }
 }
@@ -111,8 +112,8 @@ void notify_refusal_here(core::Communicator& comm, CallContext part, int code,
 }  // namespace
 
 void notify_refusal(core::Communicator& comm, CallContext part, int code,
-                    std::optional<coll::CallKind> aliased) noexcept {
-  if (ends_the_job(&comm)) return;
+                    std::optional<coll::CallKind> aliased, core::Object* hearer) noexcept {
+  if (ends_the_job(hearer != nullptr ? hearer : &comm)) return;
   const LastError last = take_last_error();
   (void)guarded([&] {
     (void)fail_on(last.object, code, "%s", last.text.c_str());

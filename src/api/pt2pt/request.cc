@@ -14,9 +14,10 @@
 
 namespace tern::api {
 
-int fail_with(const core::Request& request, int code, const char* text) noexcept {
-  keep_until_delivered(core::Ref<core::Object>(request.communicator));
-  return fail_on(request.communicator, code, "%s", text);
+int fail_with(core::Request& request, int code, const char* text) noexcept {
+  core::Object* const raised_on = request.raised_on();
+  keep_until_delivered(core::Ref<core::Object>(raised_on));
+  return fail_on(raised_on, code, "%s", text);
 }
 
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,

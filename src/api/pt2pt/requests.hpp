@@ -16,9 +16,8 @@ inline core::Request* find_request(MPI_Request handle) noexcept {
   return the_process->handles.find<core::Request>(handle);
 }
 
-/// Raises the error on the request's communicator, which stays until delivery.
-[[nodiscard]] TERN_COLD int fail_with(const core::Request& request, int code,
-                                      const char* text) noexcept;
+/// Raises the error on the request's communicator or file, which stays until delivery.
+[[nodiscard]] TERN_COLD int fail_with(core::Request& request, int code, const char* text) noexcept;
 
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept;

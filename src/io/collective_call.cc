@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/collective_call.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "io/range_lock.hpp"
+
+namespace tern::io {
+namespace {
+
+// Blocks from this size on are cheaper by system calls of each rank.
+constexpr int64_t kLeastOwn = 16384, kLeastOwnCrowded = 2048;
+// With fewer data the rounds would move mostly holes.
+constexpr int64_t kMostSparseExchange = 64;
+
+}  // namespace
+
+void Transfer::SystemCall::work() noexcept {
+  result = (transfer->*body)();
+  core::Progress& rings = *progress;
+  done.store(true, std::memory_order_release);
+  rings.wake();
+}
+
+Transfer::Transfer(Shared& shared, const Collectives::Call& call, bool background)
+    : shared_(shared), call_(call), type_(call.memory.data().type), background_(background) {
+  job_.progress = &shared.meeting.communicator().channel().progress;
+  if (background_) worker_ = Worker::shared();
+  task_ = run();
+}
+
+Transfer::Wait Transfer::meet(const Card& card) noexcept {
+  shared_.meeting.post(card);
+  return {*this, &Transfer::met};
+}
+
+Transfer::Wait Transfer::in_worker(Failure (Transfer::*body)() noexcept) noexcept {
+  job_.transfer = this;
+  job_.body = body;
+  job_.done.store(false, std::memory_order_relaxed);
+  // The worker makes no call of the CUDA driver.
+  if (background_ && call_.memory.on_host() && worker_->add(job_))
+    return {*this, &Transfer::worked};
+  job_.result = (this->*body)();
+  return {*this, nullptr};
+}
+
+bool Transfer::agreed() noexcept {
+  const Meeting& meeting = shared_.meeting;
+  if (meeting.failed()) {
+    failed_ = meeting.failed();
+    (void)shared_.fate.end(failed_);
+    return false;
+  }
+  if (meeting.result().code != 0) failed_ = meeting.result().error();
+  return !failed_;
+}
+
+Card Transfer::own_card() const noexcept {
+  Card card;
+  card.set_error(call_.failed);
+  if (shared_.meeting.communicator().process().node.oversubscribed) card.flags |= Card::kCrowded;
+  if (call_.failed || call_.span.bytes == 0) return card;
+  const View& view = *call_.view;
+  const auto bytes = static_cast<int64_t>(call_.span.bytes);
+  card.bytes = bytes;
+  if (call_.ordered) return card;
+  card.first = view.at(call_.span.first);
+  card.last = view.end_of(call_.span.first, bytes);
+  card.blocks =
+      view.dense() ? 1 : std::max<int64_t>(1, bytes / std::max<int64_t>(1, view.mean_block()));
+  card.bits = view.alignment_bits() | static_cast<uint64_t>(call_.span.first) |
+              static_cast<uint64_t>(bytes);
+  if (!view.rises() || call_.atomic) card.flags |= Card::kNoExchange;
+  return card;
+}
+
+bool Transfer::exchanges() const noexcept {
+  const Card& all = agreed_;
+  const Exchanging hint = shared_.hints.exchanging(call_.writes);
+  if ((all.flags & Card::kNoExchange) != 0 || shared_.stage_refused ||
+      !shared_.meeting.on_one_host() || shared_.meeting.locals().size() == 1 ||
+      hint == Exchanging::kNever || all.bytes == 0)
+    return false;
+  if (hint == Exchanging::kAlways) return true;
+  const int64_t least = (all.flags & Card::kCrowded) != 0 ? kLeastOwnCrowded : kLeastOwn;
+  return (all.flags & Card::kInterleaved) != 0 && all.bytes / all.blocks < least &&
+         (all.last - all.first) / all.bytes < kMostSparseExchange;
+}
+
+Card Transfer::offer_stage() noexcept {
+  Card card;
+  if (!shared_.meeting.is_leader()) return card;
+  try {
+    shared_.stage.make(static_cast<int>(shared_.meeting.locals().size()), shared_.hints.buffer());
+    card.offer = shared_.stage.offer();
+  } catch (const std::bad_alloc&) {
+    card.flags |= Card::kNoExchange;
+  } catch (const Error&) {
+    card.flags |= Card::kNoExchange;
+  }
+  return card;
+}
+
+void Transfer::open_stage() noexcept {
+  if (shared_.stage.valid()) return;
+  try {
+    shared_.stage.open(shared_.meeting.result().offer, shared_.meeting.locals().front(),
+                       static_cast<int>(shared_.meeting.locals().size()), shared_.hints.buffer());
+  } catch (const std::bad_alloc&) {
+    shared_.stage_refused = true;
+  } catch (const Error&) {
+    shared_.stage_refused = true;
+  }
+}
+
+void Transfer::hand_out_places() noexcept {
+  const Meeting& meeting = shared_.meeting;
+  const int self = meeting.communicator().rank();
+  int64_t before = 0, all = 0;
+  for (const int rank : meeting.locals()) {
+    if (rank == self) before = all;
+    all += meeting.card(rank).bytes;
+  }
+  const int64_t etype = std::max<int64_t>(1, call_.view->etype_bytes());
+  call_.span.first = before;
+  if (self != 0) return;
+  int64_t first = 0;
+  if (Failure failed = shared_.pointers.add_shared(all / etype, &first)) first = -1;
+  Board& board = *meeting.board(0);
+  board.first_etype.store(first, std::memory_order_relaxed);
+  board.ordered.store(meeting.number(), std::memory_order_release);
+  meeting.wake_locals();
+}
+
+bool Transfer::ordered() noexcept {
+  return shared_.meeting.board(0)->ordered.load(std::memory_order_acquire) ==
+         shared_.meeting.number();
+}
+
+Failure Transfer::load() noexcept {
+  return shared_.stage.load(rounds_, round_, shared_.meeting.local_rank(), shared_.raw);
+}
+
+Failure Transfer::flush() noexcept {
+  return shared_.stage.flush(rounds_, round_, shared_.meeting.local_rank(), shared_.raw,
+                             shared_.hints.way(), !failed_);
+}
+
+Failure Transfer::move_own() noexcept {
+  if (failed_) return {};
+  const Part part{shared_.raw, *call_.view, call_.span.first, shared_.hints.way()};
+  if (Failure failed = call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes)))
+    return failed;
+  if (call_.span.bytes == 0) return {};
+  RangeLock lock(shared_.meeting);
+  if (call_.atomic)
+    if (Failure failed =
+            lock.take(call_.view->at(call_.span.first),
+                      call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
+                      call_.writes))
+      return failed;
+  if (call_.writes) {
+    Failure failed = io::write(part, call_.memory, 0, call_.span.bytes);
+    moved_ = failed ? 0 : call_.span.bytes;
+    return failed;
+  }
+  return io::read(part, call_.memory, 0, call_.span.bytes, &moved_);
+}
+
+Task Transfer::run() {
+  co_await meet(own_card());
+  if (!agreed()) co_return;
+  agreed_ = shared_.meeting.result();
+  if (agreed_.bytes == 0) co_return;
+  bool exchange = !call_.ordered && exchanges();
+  if (call_.ordered) {
+    hand_out_places();
+    co_await Wait{*this, &Transfer::ordered};
+    const int64_t first = shared_.meeting.board(0)->first_etype.load(std::memory_order_relaxed);
+    if (first < 0) note(failure(MPI_ERR_ARG, "the shared file pointer would exceed 2^56 etypes"));
+    call_.span.first += std::max<int64_t>(first, 0) * call_.view->etype_bytes();
+  }
+  if (exchange && !shared_.stage.valid()) {
+    co_await meet(offer_stage());
+    if (!agreed()) co_return;
+    shared_.stage_refused = (shared_.meeting.result().flags & Card::kNoExchange) != 0;
+    if (!shared_.stage_refused) open_stage();
+    Card opened;
+    if (shared_.stage_refused) opened.flags |= Card::kNoExchange;
+    co_await meet(opened);
+    if (!agreed()) co_return;
+    shared_.stage_refused = (shared_.meeting.result().flags & Card::kNoExchange) != 0;
+    shared_.stage.close_offer();
+    exchange = !shared_.stage_refused;
+  }
+  if (!exchange) {
+    co_await in_worker(&Transfer::move_own);
+    note(std::move(job_.result));
+  } else {
+    rounds_ = shared_.stage.plan(agreed_.first, agreed_.last, agreed_.bits);
+    for (round_ = 0; round_ < rounds_.count(); ++round_) {
+      if (call_.writes) {
+        note(shared_.stage.fill(rounds_, round_, *call_.view, call_.span.first, call_.memory,
+                                call_.span.bytes));
+      } else {
+        co_await in_worker(&Transfer::load);
+        note(std::move(job_.result));
+      }
+      Card card;
+      card.set_error(failed_);
+      co_await meet(card);
+      if (shared_.meeting.failed() && !agreed()) co_return;
+      // After an error of any rank no rank writes; flush() clears the map for later transfers.
+      note(shared_.meeting.result().error());
+      if (call_.writes) {
+        co_await in_worker(&Transfer::flush);
+        note(std::move(job_.result));
+      } else if (!failed_) {
+        note(shared_.stage.take(rounds_, round_, *call_.view, call_.span.first, call_.memory,
+                                call_.span.bytes, &moved_));
+      }
+    }
+    if (call_.writes && !failed_) moved_ = call_.span.bytes;
+  }
+  Card card;
+  card.set_error(failed_);
+  co_await meet(card);
+  failed_ = {};
+  if (!agreed() && call_.writes) moved_ = 0;
+}
+
+void Transfer::describe(WaitReport* report) const {
+  if (waits_for_ == &Transfer::worked)
+    report->words +=
+        strf("system calls of a collective transfer of %s", shared_.raw.name().c_str());
+  else
+    shared_.meeting.describe(report);
+}
+
+CollectiveCall::CollectiveCall(core::Object& file, core::Channel& in, Shared& shared,
+                               const Collectives::Call& call)
+    : FileRequest(file, in), transfer_(shared, call, true) {}
+
+bool CollectiveCall::advance() noexcept {
+  while (!transfer_.done()) {
+    if (!transfer_.ready()) return false;
+    transfer_.resume();
+  }
+  outcome.bytes = static_cast<MPI_Count>(transfer_.moved());
+  if (transfer_.failed()) take_error(transfer_.failed());
+  complete();
+  return true;
+}
+
+}  // namespace tern::io

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// CollectiveCall: one collective transfer, as a coroutine.
+#pragma once
+
+#include "io/collectives.hpp"
+
+namespace tern::io {
+
+class Transfer {
+ public:
+  /// `background`: system calls run in the worker.
+  Transfer(Shared& shared, const Collectives::Call& call, bool background);
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  /// False without memory.
+  [[nodiscard]] bool valid() const noexcept { return task_.valid(); }
+  [[nodiscard]] bool done() const noexcept { return task_.done(); }
+  void resume() noexcept { task_.resume(); }
+  /// Whether the condition of the last wait is true. Requires the channel's lock.
+  [[nodiscard]] bool ready() noexcept { return waits_for_ == nullptr || (this->*waits_for_)(); }
+  void describe(WaitReport* report) const;
+  [[nodiscard]] const Failure& failed() const noexcept { return failed_; }
+  [[nodiscard]] size_t moved() const noexcept { return moved_; }
+
+ private:
+  struct Wait {
+    Transfer& transfer;
+    bool (Transfer::*condition)() noexcept;
+    [[nodiscard]] bool await_ready() const noexcept { return condition == nullptr; }
+    void await_suspend(std::coroutine_handle<>) noexcept { transfer.waits_for_ = condition; }
+    void await_resume() noexcept { transfer.waits_for_ = nullptr; }
+  };
+  class SystemCall final : public Job {
+   public:
+    void work() noexcept override;
+    Transfer* transfer = nullptr;
+    Failure (Transfer::*body)() noexcept = nullptr;
+    Failure result;
+    core::Progress* progress = nullptr;
+    std::atomic<bool> done{false};
+  };
+
+  [[nodiscard]] Task run();
+  [[nodiscard]] Wait meet(const Card& card) noexcept;
+  [[nodiscard]] bool met() noexcept { return shared_.meeting.over(); }
+  /// Runs the function in the worker if this is a background transfer, else here.
+  [[nodiscard]] Wait in_worker(Failure (Transfer::*body)() noexcept) noexcept;
+  [[nodiscard]] bool worked() noexcept { return job_.done.load(std::memory_order_acquire); }
+  [[nodiscard]] bool ordered() noexcept;
+  /// Keeps the error of the last meeting. Returns false after an error.
+  [[nodiscard]] bool agreed() noexcept;
+
+  [[nodiscard]] Card own_card() const noexcept;
+  [[nodiscard]] bool exchanges() const noexcept;
+  [[nodiscard]] Card offer_stage() noexcept;
+  void open_stage() noexcept;
+  [[nodiscard]] Failure move_own() noexcept;
+  [[nodiscard]] Failure load() noexcept;
+  [[nodiscard]] Failure flush() noexcept;
+  /// Gives each rank its part behind the shared pointer.
+  void hand_out_places() noexcept;
+  void note(Failure failure) noexcept {
+    if (failure && !failed_) failed_ = std::move(failure);
+  }
+
+  Shared& shared_;
+  Collectives::Call call_;
+  const core::Ref<core::Datatype> type_;
+  bool background_;
+  Card agreed_;  // of the first meeting
+  Rounds rounds_;
+  int64_t round_ = 0;
+  Failure failed_;
+  size_t moved_ = 0;
+  bool (Transfer::*waits_for_)() noexcept = nullptr;
+  SystemCall job_;
+  std::shared_ptr<Worker> worker_;
+  Task task_;
+};
+
+class CollectiveCall final : public FileRequest {
+ public:
+  CollectiveCall(core::Object& file, core::Channel& in, Shared& shared,
+                 const Collectives::Call& call);
+  void describe(WaitReport* report) const override { transfer_.describe(report); }
+  /// Continues as far as possible. Returns true at the end.
+  [[nodiscard]] bool advance() noexcept;
+  [[nodiscard]] bool valid() const noexcept { return transfer_.valid(); }
+
+ private:
+  void finish() noexcept;
+  Transfer transfer_;
+};
+
+}  // namespace tern::io

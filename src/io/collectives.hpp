@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives: the collective transfers of a file, one after the other.
+// A transfer begins with a meeting (ranges, sizes, errors of all ranks), moves the data, and ends
+// with a meeting (errors, so all ranks return one class and one sentence). Ranks with large or
+// separate blocks make their own system calls; small interleaved blocks go through the Stage.
+// Order: transfers start in the order of the calls, equal on all ranks.
+// Threads: blocking calls run in the caller; nonblocking transfers run in progress, under the
+// channel's lock, with system calls in the worker.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "io/access.hpp"
+#include "io/hints.hpp"
+#include "io/meeting.hpp"
+#include "io/pointers.hpp"
+#include "io/requests.hpp"
+#include "io/stage.hpp"
+#include "io/task.hpp"
+
+namespace tern::io {
+
+class CollectiveCall;
+
+/// The state of a file that its collective transfers share.
+struct Shared {
+  Meeting& meeting;
+  const RawFile& raw;
+  const Hints& hints;
+  Pointers& pointers;
+  Stage stage;
+  bool stage_refused = false;
+  Fate fate;  // dead after a meeting without an answer
+};
+
+class Collectives {
+ public:
+  Collectives(core::Object& file, Meeting& meeting, const RawFile& raw, const Hints& hints,
+              Pointers& pointers);
+  Collectives(const Collectives&) = delete;
+  Collectives& operator=(const Collectives&) = delete;
+  ~Collectives();
+
+  struct Call {
+    bool writes = false;
+    std::shared_ptr<const View> view;
+    Span span;  // ordered: `first` is found by the transfer
+    Memory memory;
+    Failure failed;  // of this rank, before the transfer
+    bool atomic = false;
+    bool ordered = false;  // at the shared pointer, in rank order
+    std::shared_ptr<Conversion> conversion;
+  };
+  /// Returns the first error of all ranks. *done gets the bytes moved.
+  [[nodiscard]] Failure run(const Call& call, size_t* done) noexcept;
+  /// Throws std::bad_alloc. The caller owns the reference.
+  [[nodiscard]] core::Ref<FileRequest> start(const Call& call);
+  /// A meeting without a transfer: the first error of all ranks, and the facts of all cards.
+  [[nodiscard]] Failure agree(Card* card) noexcept;
+  /// Waits for the transfers under way.
+  void finish() noexcept;
+  [[nodiscard]] bool idle() const noexcept { return queue_.empty(); }
+
+ private:
+  static int poll(void* self) noexcept;
+  int advance() noexcept;
+  void wait_for_queue() noexcept;
+
+  core::Object& file_;
+  core::Channel& channel_;
+  Shared shared_;
+  std::deque<core::Ref<CollectiveCall>> queue_;
+  bool polled_ = false;
+};
+
+}  // namespace tern::io

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# The library sources of src/io.
+io_sources += src/io/collective_call.cc
+io_sources += src/io/collectives.cc
+io_sources += src/io/conversion.cc
+io_sources += src/io/datarep.cc
+io_sources += src/io/file.cc
+io_sources += src/io/hints.cc
+io_sources += src/io/mapping.cc
+io_sources += src/io/meeting.cc
+io_sources += src/io/open.cc
+io_sources += src/io/pointers.cc
+io_sources += src/io/range_lock.cc
+io_sources += src/io/raw_file.cc
+io_sources += src/io/requests.cc
+io_sources += src/io/stage.cc
+io_sources += src/io/transfer.cc
+io_sources += src/io/view.cc
+io_sources += src/io/worker.cc

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/meeting.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/clock.hpp"
+#include "base/doorbell.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::io {
+namespace {
+
+constexpr size_t kSlabHead = 64;  // belongs to all users of the slab
+static_assert(kSlabHead + sizeof(Board) <= core::Slabs::kSmallBytes);
+constexpr int kCardTag = 1;
+
+}  // namespace
+
+void Card::add(const Card& next) noexcept {
+  if (code == 0 && next.code != 0) {
+    code = next.code;
+    std::memcpy(text, next.text, sizeof text);
+  }
+  flags |= next.flags;
+  if (bytes > 0 && next.bytes > 0 && next.first < last) flags |= kInterleaved;
+  first = std::min(first, next.first);
+  last = std::max(last, next.last);
+  bytes += next.bytes;
+  blocks += next.blocks;
+  bits |= next.bits;
+  if (offer.pid == 0) offer = next.offer;
+}
+
+void Card::set_error(const Failure& failure) noexcept {
+  code = failure.code;
+  const size_t length = failure.text.copy(text, sizeof text - 1);
+  text[length] = '\0';
+}
+
+Failure Card::error() const noexcept {
+  return code == 0 ? Failure{} : failure(code, "%.*s", static_cast<int>(sizeof text - 1), text);
+}
+
+Meeting::Meeting(core::Communicator& own) noexcept : own_(own), slabs_(own.channel().slabs) {
+  if (slabs_ == nullptr || own.size() == 1) return;
+  slab_ = slabs_->claim(core::Slabs::Size::kSmall);
+  if (slab_ == core::Slabs::kNone) return;
+  mine_ = new (slabs_->own(core::Slabs::Size::kSmall, slab_) + kSlabHead) Board{};
+}
+
+Meeting::~Meeting() {
+  for (core::Request* request : requests_)
+    if (request != nullptr) request->release();
+  if (slab_ != core::Slabs::kNone) slabs_->release(core::Slabs::Size::kSmall, slab_);
+}
+
+void Meeting::connect(const std::vector<uint32_t>& slabs) {
+  const int ranks = own_.size();
+  boards_.resize(static_cast<size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
+    Neighbor& one = boards_[static_cast<size_t>(rank)];
+    const uint32_t slab = slabs[static_cast<size_t>(rank)];
+    if (rank == own_.rank()) {
+      one.board = mine_;
+    } else if (slab_ != core::Slabs::kNone && slab != core::Slabs::kNone &&
+               slabs_->reaches(own_.peer(rank))) {
+      one.board = reinterpret_cast<Board*>(
+          slabs_->of(own_.peer(rank), core::Slabs::Size::kSmall, slab) + kSlabHead);
+      one.bell = &slabs_->bell(own_.peer(rank));
+    }
+    if (one.board != nullptr) locals_.push_back(rank);
+  }
+  local_rank_ =
+      static_cast<int>(std::find(locals_.begin(), locals_.end(), own_.rank()) - locals_.begin());
+}
+
+void Meeting::set_leaders(const std::vector<int>& leader_of) {
+  leaders_ = leader_of;
+  std::sort(leaders_.begin(), leaders_.end());
+  leaders_.erase(std::unique(leaders_.begin(), leaders_.end()), leaders_.end());
+}
+
+void Meeting::post(const Card& card) noexcept {
+  ++number_;
+  next_local_ = 0;
+  exchange_ = Exchange::kIdle;
+  mine_->cards[number_ & 1] = card;
+  mine_->posted.store(number_, std::memory_order_release);
+  wake_locals();
+}
+
+void Meeting::wake_locals() const noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (const int rank : locals_)
+    if (Doorbell* const bell = boards_[static_cast<size_t>(rank)].bell; bell != nullptr)
+      bell->ring(false);
+}
+
+bool Meeting::has_died(int rank) const noexcept {
+  return rank != own_.rank() && board(rank) != nullptr && slabs_->has_died(own_.peer(rank));
+}
+
+bool Meeting::finds_dead() noexcept {
+  constexpr uint32_t kRoundsBetweenLooks = 255;
+  constexpr int64_t kPeriodNs = 100'000'000;
+  if ((++rounds_ & kRoundsBetweenLooks) != 0) return false;
+  const int64_t now = now_ns();
+  if (now - looked_ns_ < kPeriodNs) return false;
+  looked_ns_ = now;
+  for (size_t i = next_local_; i < locals_.size(); ++i) {
+    if (!has_died(locals_[i])) continue;
+    failed_ = failure(MPI_ERR_PROC_ABORTED,
+                      "rank %d ended during a collective operation on the file", locals_[i]);
+    return true;
+  }
+  return false;
+}
+
+bool Meeting::all_posted() noexcept {
+  for (; next_local_ < locals_.size(); ++next_local_)
+    if (board(locals_[next_local_])->posted.load(std::memory_order_acquire) < number_) return false;
+  return true;
+}
+
+void Meeting::combine_locals(Card* sum) const noexcept {
+  *sum = Card{};
+  for (const int rank : locals_) sum->add(board(rank)->cards[number_ & 1]);
+}
+
+bool Meeting::start_exchange() noexcept {
+  core::Datatype& byte = core::predefined_type(own_.process(), MPI_BYTE);
+  try {
+    far_.assign(leaders_.size(), Card{});
+    requests_.assign(2 * leaders_.size(), nullptr);
+  } catch (const std::bad_alloc&) {
+    failed_ = failure(MPI_ERR_NO_MEM, "no memory for the cards of %zu hosts", leaders_.size());
+    return false;
+  }
+  combine_locals(&mine_->results[number_ & 1]);
+  const auto block = [&](Card& card) {
+    return pml::Buffer{&card, sizeof card, &byte, cuda::MemoryKind::kHost};
+  };
+  for (size_t i = 0; i < leaders_.size(); ++i) {
+    if (leaders_[i] == own_.rank()) continue;
+    const pml::Envelope peer{&own_, leaders_[i], kCardTag, pml::Plane::kInternal};
+    int code = own_.channel().pml->irecv_locked(block(far_[i]), peer, &requests_[2 * i]);
+    if (code == MPI_SUCCESS)
+      code = own_.channel().pml->isend_locked(block(mine_->results[number_ & 1]), peer,
+                                              &requests_[2 * i + 1]);
+    if (code == MPI_SUCCESS) continue;
+    failed_ = {code, take_last_error().text};
+    return false;
+  }
+  return true;
+}
+
+bool Meeting::exchanged() noexcept {
+  if (exchange_ == Exchange::kIdle) {
+    exchange_ = Exchange::kUnderWay;
+    if (!start_exchange()) return true;
+  }
+  for (core::Request*& request : requests_) {
+    if (request == nullptr) continue;
+    if (!request->done()) return false;
+    if (request->outcome.error != MPI_SUCCESS && !failed_)
+      failed_ = failure(
+          request->outcome.error, "%s",
+          request->error_text == nullptr ? "a host is unreachable" : request->error_text->c_str());
+    request->release();
+    request = nullptr;
+  }
+  Card sum{};
+  for (size_t i = 0; i < leaders_.size(); ++i)
+    sum.add(leaders_[i] == own_.rank() ? mine_->results[number_ & 1] : far_[i]);
+  if (failed_) sum.set_error(failed_);
+  mine_->results[number_ & 1] = sum;
+  mine_->published.store(number_, std::memory_order_release);
+  wake_locals();
+  return true;
+}
+
+bool Meeting::over() noexcept {
+  if (failed_) return true;
+  if (!all_posted()) return finds_dead();
+  if (on_one_host()) {
+    combine_locals(&result_);
+    return true;
+  }
+  const Board& leader = *board(locals_.front());
+  if (leader.published.load(std::memory_order_acquire) < number_ && (!is_leader() || !exchanged()))
+    return finds_dead();
+  result_ = leader.results[number_ & 1];
+  return true;
+}
+
+void Meeting::describe(WaitReport* report) const {
+  report->words += "other ranks in a collective operation on a file";
+  for (size_t i = next_local_; i < locals_.size(); ++i)
+    if (locals_[i] != own_.rank()) report->wait_for(own_.peer(locals_[i]).rank);
+}
+
+}  // namespace tern::io

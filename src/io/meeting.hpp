@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Meeting: the ranks of a file combine cards, one meeting after the other.
+// Why: a collective transfer needs a few facts of all ranks several times, also while a request
+// progresses. Ranks of a host read each other's boards in shared memory; the lowest rank of each
+// host exchanges the host's card by messages.
+// Order: a rank posts meeting m + 1 after meeting m is over, so two cards per board suffice.
+// Threads: under the channel's lock, except post() and result().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/shared_file.hpp"
+#include "core/communicator.hpp"
+#include "core/request.hpp"
+#include "core/slabs.hpp"
+
+namespace tern::io {
+
+/// The facts of one rank, or of several ranks in rank order.
+struct Card {
+  // The ranges of two ranks overlap, or do not rise with the ranks.
+  static constexpr uint32_t kInterleaved = 1;
+  static constexpr uint32_t kNoExchange = 2;  // a rank needs the way without exchange
+  static constexpr uint32_t kCrowded = 4;     // more ranks than cores
+
+  int32_t code = 0;  // the first error
+  uint32_t flags = 0;
+  int64_t first = std::numeric_limits<int64_t>::max(), last = 0;  // bytes of the file
+  int64_t bytes = 0, blocks = 0;
+  uint64_t bits = 0;  // View::alignment_bits()
+  FileOffer offer;    // the stage of the host
+  char text[184] = {};
+
+  void add(const Card& next) noexcept;
+  void set_error(const Failure& failure) noexcept;
+  [[nodiscard]] Failure error() const noexcept;
+};
+static_assert(sizeof(Card) == 256);
+
+/// The range of the file that a rank transfers in atomic mode.
+struct RangeEntry {
+  std::atomic<int64_t> from, to;  // equal: no range
+  std::atomic<uint32_t> writes;
+};
+
+/// A rank's shared memory for a file, behind the head of a slab.
+struct alignas(64) Board {
+  std::atomic<uint64_t> posted, published;
+  std::atomic<uint64_t> pointer;  // rank 0: the shared file pointer
+  RangeEntry range;
+  std::atomic<uint64_t> range_lock;  // rank 0
+  std::atomic<uint64_t> ordered;     // rank 0: the meeting whose first etype follows
+  std::atomic<int64_t> first_etype;
+  Card cards[2], results[2];
+};
+
+class Meeting {
+ public:
+  explicit Meeting(core::Communicator& own) noexcept;
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+  /// All ranks have left all meetings.
+  ~Meeting();
+
+  /// The number of this rank's slab, for connect() of all ranks.
+  [[nodiscard]] uint32_t slab() const noexcept { return slab_; }
+  /// Throws Error, std::bad_alloc.
+  void connect(const std::vector<uint32_t>& slabs);
+  /// The lowest rank of the same host, by rank. Throws std::bad_alloc.
+  void set_leaders(const std::vector<int>& leader_of);
+
+  void post(const Card& card) noexcept;
+  /// over() is true once all ranks have posted, or after an error (a dead rank).
+  [[nodiscard]] bool over() noexcept;
+  [[nodiscard]] const Failure& failed() const noexcept { return failed_; }
+  [[nodiscard]] const Card& result() const noexcept { return result_; }
+  [[nodiscard]] uint64_t number() const noexcept { return number_; }
+  /// The card of a rank of this host in the present meeting.
+  [[nodiscard]] const Card& card(int rank) const noexcept {
+    return board(rank)->cards[number_ & 1];
+  }
+  void describe(WaitReport* report) const;
+
+  [[nodiscard]] core::Communicator& communicator() const noexcept { return own_; }
+  [[nodiscard]] const std::vector<int>& locals() const noexcept { return locals_; }
+  [[nodiscard]] const std::vector<int>& leaders() const noexcept { return leaders_; }
+  [[nodiscard]] bool is_leader() const noexcept { return own_.rank() == locals_.front(); }
+  [[nodiscard]] bool on_one_host() const noexcept { return leaders_.size() == 1; }
+  /// This rank's position among locals().
+  [[nodiscard]] int local_rank() const noexcept { return local_rank_; }
+  /// The board of a rank of this host, otherwise null.
+  [[nodiscard]] Board* board(int rank) const noexcept {
+    return boards_[static_cast<size_t>(rank)].board;
+  }
+  [[nodiscard]] bool has_died(int rank) const noexcept;
+  /// Wakes the other ranks of this host after a store.
+  void wake_locals() const noexcept;
+
+ private:
+  struct Neighbor {
+    Board* board = nullptr;
+    Doorbell* bell = nullptr;
+  };
+  [[nodiscard]] bool all_posted() noexcept;
+  [[nodiscard]] bool exchanged() noexcept;
+  [[nodiscard]] bool start_exchange() noexcept;
+  void combine_locals(Card* sum) const noexcept;
+  [[nodiscard]] bool finds_dead() noexcept;
+
+  core::Communicator& own_;
+  core::Slabs* const slabs_;
+  uint32_t slab_ = core::Slabs::kNone;
+  Board alone_{};  // without a slab
+  Board* mine_ = &alone_;
+  std::vector<Neighbor> boards_;
+  std::vector<int> locals_, leaders_;
+  int local_rank_ = 0;
+  size_t next_local_ = 0;
+  uint64_t number_ = 0;
+  Card result_;
+  Failure failed_;
+  enum class Exchange : uint8_t { kIdle, kUnderWay } exchange_ = Exchange::kIdle;
+  std::vector<Card> far_;
+  std::vector<core::Request*> requests_;
+  uint32_t rounds_ = 0;
+  int64_t looked_ns_ = 0;
+};
+
+}  // namespace tern::io

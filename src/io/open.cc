@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/open.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "coll/coll.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::io {
+namespace {
+
+/// Facts of one rank, exchanged twice.
+struct OpenCard {
+  int32_t code = 0, amode = 0;
+  uint32_t slab = 0;
+  uint64_t device = 0, inode = 0;
+  char text[192] = {};
+
+  void set_error(const Failure& failure) noexcept {
+    code = failure.code;
+    text[failure.text.copy(text, sizeof text - 1)] = '\0';
+  }
+};
+
+template <class T>
+int allgather(core::Communicator& among, const T& mine, std::vector<T>* all) {
+  all->resize(static_cast<size_t>(among.size()));
+  core::Datatype& byte = core::predefined_type(among.process(), MPI_BYTE);
+  coll::Operation operation{};
+  operation.collective = coll::Collective::kAllgather;
+  operation.communicator = &among;
+  operation.input = {const_cast<T*>(&mine), sizeof mine, &byte};
+  operation.output = {all->data(), sizeof mine, &byte};
+  operation.serves = "MPI_File_open";
+  return among.channel().coll->run(operation);
+}
+
+int bcast(core::Communicator& among, OpenCard* card) {
+  core::Datatype& byte = core::predefined_type(among.process(), MPI_BYTE);
+  coll::Operation operation{};
+  operation.collective = coll::Collective::kBcast;
+  operation.communicator = &among;
+  operation.input = operation.output = {card, sizeof *card, &byte};
+  operation.serves = "MPI_File_open";
+  return among.channel().coll->run(operation);
+}
+
+Failure check_amode(int amode) noexcept {
+  constexpr int kKnown = MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE |
+                         MPI_MODE_EXCL | MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL |
+                         MPI_MODE_UNIQUE_OPEN | MPI_MODE_WRONLY;
+  constexpr int kAccess = MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY;
+  if ((amode & ~kKnown) != 0)
+    return failure(MPI_ERR_AMODE, "amode is %d, which has the unknown bits %d", amode,
+                   amode & ~kKnown);
+  if (std::popcount(static_cast<unsigned>(amode & kAccess)) != 1)
+    return failure(
+        MPI_ERR_AMODE,
+        "amode is %d, but must contain exactly one of MPI_MODE_RDONLY, MPI_MODE_RDWR and "
+        "MPI_MODE_WRONLY",
+        amode);
+  if ((amode & MPI_MODE_RDONLY) != 0 && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0)
+    return failure(MPI_ERR_AMODE,
+                   "amode combines MPI_MODE_RDONLY with MPI_MODE_CREATE or MPI_MODE_EXCL; use "
+                   "MPI_MODE_RDWR or MPI_MODE_WRONLY to create a file");
+  if ((amode & MPI_MODE_RDWR) != 0 && (amode & MPI_MODE_SEQUENTIAL) != 0)
+    return failure(MPI_ERR_AMODE, "amode combines MPI_MODE_RDWR with MPI_MODE_SEQUENTIAL");
+  return {};
+}
+
+/// Cuts the prefix of a file system ("ufs:"), as ROMIO accepts, unless a file has the whole name.
+const char* without_prefix(const char* name) noexcept {
+  constexpr const char* kPrefixes[] = {"ufs:",   "nfs:",    "lustre:", "gpfs:", "panfs:",  "xfs:",
+                                       "pvfs2:", "testfs:", "ime:",    "daos:", "quobyte:"};
+  struct stat facts {};
+  for (const char* prefix : kPrefixes) {
+    const size_t length = std::strlen(prefix);
+    if (std::strncmp(name, prefix, length) != 0) continue;
+    return ::stat(name, &facts) == 0 ? name : name + length;
+  }
+  return name;
+}
+
+class Opening {
+ public:
+  Opening(core::Communicator& parent, const char* name, int amode, const core::Info* info)
+      : parent_(parent),
+        name_(without_prefix(name)),
+        amode_(amode),
+        hints_(parent.process().params) {
+    if (info != nullptr) hints_.set(*info);
+  }
+
+  int run(core::Ref<File>* made) {
+    int code = exchange();
+    if (code != MPI_SUCCESS) return code;
+    derive();
+    if ((amode_ & MPI_MODE_CREATE) != 0) code = create();
+    if (code == MPI_SUCCESS) code = open_all();
+    if (code == MPI_SUCCESS) code = connect();
+    if (code != MPI_SUCCESS) {
+      const LastError error = take_last_error();
+      free();
+      return fail(code, "%s", error.text.c_str());
+    }
+    raw_.set_system(find_system(raw_.fd(), static_cast<int>(meeting_->leaders().size())));
+    *made = core::Ref<File>::adopt(
+        new File(*own_, amode_, std::move(meeting_), std::move(raw_), hints_));
+    return (amode_ & MPI_MODE_APPEND) == 0 ? MPI_SUCCESS : (*made)->append();
+  }
+
+ private:
+  /// On the user's communicator, where refused arguments of other ranks are reported.
+  int exchange() {
+    OpenCard mine;
+    mine.set_error(check_amode(amode_));
+    mine.amode = amode_;
+    if (const int code = allgather(parent_, mine, &cards_); code != MPI_SUCCESS) return code;
+    if (const int code = first_error(); code != MPI_SUCCESS) return code;
+    for (size_t rank = 0; rank < cards_.size(); ++rank)
+      if (cards_[rank].amode != cards_[0].amode)
+        return fail(MPI_ERR_NOT_SAME,
+                    "amode is %d on rank 0, but %d on rank %zu; all ranks pass the same amode",
+                    cards_[0].amode, cards_[rank].amode, rank);
+    return MPI_SUCCESS;
+  }
+
+  void derive() {
+    const auto id =
+        core::derive_context(parent_.id(), core::Derivation::kFile, parent_.next_derivation(), 0);
+    auto own = core::derive_communicator(parent_, core::Ref<core::Group>(&parent_.group()), id);
+    own->error_handler = {};
+    own->channel().pml->add_context(*own);
+    own->ending = [](core::Communicator& ended) noexcept {
+      ended.channel().pml->remove_context(ended);
+    };
+    own_ = own.leak();
+    const core::ChannelLock lock(own_->channel().progress);
+    meeting_ = std::make_unique<Meeting>(*own_);
+  }
+
+  void free() noexcept {
+    own_->channel().coll->refusals().freeing(*own_);
+    const core::ChannelLock lock(own_->channel().progress);
+    meeting_.reset();
+    own_->free();
+  }
+
+  int first_error() const noexcept {
+    const OpenCard& own = cards_[static_cast<size_t>(parent_.rank())];
+    if (own.code != 0) return fail(own.code, "%s", own.text);
+    for (const OpenCard& card : cards_)
+      if (card.code != 0) return fail(card.code, "%s", card.text);
+    return MPI_SUCCESS;
+  }
+
+  /// Rank 0 creates the file, so that exactly one rank can find it missing.
+  int create() {
+    OpenCard card;
+    if (own_->rank() == 0) card.set_error(open_here(O_CREAT | O_EXCL));
+    if (card.code == MPI_ERR_FILE_EXISTS && (amode_ & MPI_MODE_EXCL) == 0) card = {};
+    if (const int code = bcast(*own_, &card); code != MPI_SUCCESS) return code;
+    return card.code == 0 ? MPI_SUCCESS : fail(card.code, "%s", card.text);
+  }
+
+  [[nodiscard]] Failure failed(const char* verb, int error) const noexcept {
+    return failure(class_of_errno(error), "rank %d cannot %s %s: %s", parent_.rank(), verb,
+                   name_.c_str(), std::strerror(error));
+  }
+
+  [[nodiscard]] Failure open_here(int flags) {
+    if (name_.empty()) return failure(MPI_ERR_BAD_FILE, "filename is empty");
+    struct stat facts {};
+    if (::stat(name_.c_str(), &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode)))
+      return failure(MPI_ERR_UNSUPPORTED_OPERATION,
+                     "%s is a pipe or socket, which has no file offsets", name_.c_str());
+    // Mappings need the right to read.
+    const bool reads = (amode_ & MPI_MODE_RDONLY) != 0;
+    flags |= O_CLOEXEC | (reads ? O_RDONLY : O_RDWR);
+    constexpr mode_t kMode = 0666;
+    int fd = open_again(flags, kMode);
+    if (fd < 0 && errno == EACCES && (amode_ & MPI_MODE_WRONLY) != 0)
+      fd = open_again((flags & ~O_ACCMODE) | O_WRONLY, kMode);
+    if (fd < 0) return failed("open", errno);
+    raw_ = RawFile(Fd(fd), name_, own_->rank());
+    if (::fstat(fd, &facts) != 0) return failed("find the size of", errno);
+    if (S_ISDIR(facts.st_mode)) return failed("open", EISDIR);
+    device_ = facts.st_dev;
+    inode_ = facts.st_ino;
+    return {};
+  }
+
+  [[nodiscard]] int open_again(int flags, mode_t mode) const noexcept {
+    int fd = -1;
+    do fd = ::open(name_.c_str(), flags, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+  }
+
+  int open_all() {
+    OpenCard mine;
+    if (raw_.fd() < 0) mine.set_error(open_here(0));
+    mine.slab = meeting_->slab();
+    mine.device = device_;
+    mine.inode = inode_;
+    if (const int code = allgather(*own_, mine, &cards_); code != MPI_SUCCESS) return code;
+    return first_error();
+  }
+
+  int connect() {
+    std::vector<uint32_t> slabs;
+    for (const OpenCard& card : cards_) slabs.push_back(card.slab);
+    {
+      const core::ChannelLock lock(own_->channel().progress);
+      meeting_->connect(slabs);
+    }
+    std::vector<int> leaders(slabs.size(), 0);
+    if (meeting_->locals().size() < slabs.size())
+      if (const int code = allgather(*own_, meeting_->locals().front(), &leaders);
+          code != MPI_SUCCESS)
+        return code;
+    meeting_->set_leaders(leaders);
+    return MPI_SUCCESS;
+  }
+
+  core::Communicator& parent_;
+  const std::string name_;
+  const int amode_;
+  Hints hints_;
+  core::Communicator* own_ = nullptr;
+  std::unique_ptr<Meeting> meeting_;
+  std::vector<OpenCard> cards_;
+  RawFile raw_;
+  uint64_t device_ = 0, inode_ = 0;
+};
+
+}  // namespace
+
+int open(core::Communicator& comm, const char* name, int amode, const core::Info* info,
+         core::Ref<File>* made) {
+  return Opening(comm, name, amode, info).run(made);
+}
+
+Failure remove(const char* name) noexcept {
+  const char* const path = without_prefix(name);
+  if (::unlink(path) == 0) return {};
+  const int error = errno;
+  return failure(class_of_errno(error), "cannot delete %s: %s", path, std::strerror(error));
+}
+
+}  // namespace tern::io

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/raw_file.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "mpi.h"
+
+namespace tern::io {
+namespace {
+
+constexpr size_t kMostPerCall = size_t{1} << 30;  // the kernel moves at most 0x7ffff000 bytes
+
+struct ErrnoRow {
+  int error, mpi_class;
+};
+constexpr ErrnoRow kClasses[] = {
+    {EACCES, MPI_ERR_ACCESS},      {EPERM, MPI_ERR_ACCESS},    {ENOENT, MPI_ERR_NO_SUCH_FILE},
+    {EEXIST, MPI_ERR_FILE_EXISTS}, {EISDIR, MPI_ERR_BAD_FILE}, {ENAMETOOLONG, MPI_ERR_BAD_FILE},
+    {ENOTDIR, MPI_ERR_BAD_FILE},   {ELOOP, MPI_ERR_BAD_FILE},  {EROFS, MPI_ERR_READ_ONLY},
+    {ENOSPC, MPI_ERR_NO_SPACE},    {EDQUOT, MPI_ERR_QUOTA},    {ETXTBSY, MPI_ERR_FILE_IN_USE},
+    {EBUSY, MPI_ERR_FILE_IN_USE},  {ENOMEM, MPI_ERR_NO_MEM},
+};
+
+struct SystemRow {
+  unsigned long magic;
+  const char* name;
+  bool maps;
+  int64_t least_write;
+};
+// Numbers without a name in linux/magic.h: statfs(2).
+constexpr unsigned long kXfs = 0x58465342, kF2fs = 0xF2F52010, kZfs = 0x2FC12FC1;
+constexpr SystemRow kSystems[] = {
+    {TMPFS_MAGIC, "tmpfs", true, 2048},
+    {EXT4_SUPER_MAGIC, "ext4", true, 1024},
+    {kXfs, "xfs", true, 1024},
+    {BTRFS_SUPER_MAGIC, "btrfs", true, 1024},
+    {kF2fs, "f2fs", true, 1024},
+    {OVERLAYFS_SUPER_MAGIC, "overlayfs", true, 1024},
+    {kZfs, "zfs", false, 1},
+};
+
+void drop_front(iovec*& parts, size_t& count, size_t bytes) noexcept {
+  while (count > 0 && bytes >= parts->iov_len) {
+    bytes -= parts->iov_len;
+    ++parts;
+    --count;
+  }
+  if (count == 0) return;
+  parts->iov_base = static_cast<std::byte*>(parts->iov_base) + bytes;
+  parts->iov_len -= bytes;
+}
+
+size_t sum(const iovec* parts, size_t count) noexcept {
+  size_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) bytes += parts[i].iov_len;
+  return bytes;
+}
+
+}  // namespace
+
+int class_of_errno(int error) noexcept {
+  for (const ErrnoRow& row : kClasses)
+    if (row.error == error) return row.mpi_class;
+  return MPI_ERR_IO;
+}
+
+FileSystem find_system(int fd, int hosts) noexcept {
+  FileSystem found;
+  struct statfs facts {};
+  int called = -1;
+  do called = ::fstatfs(fd, &facts);
+  while (called != 0 && errno == EINTR);
+  if (called != 0) return found;
+  found.block = std::max<int64_t>(facts.f_bsize, 512);
+  for (const SystemRow& row : kSystems) {
+    if (static_cast<unsigned long>(facts.f_type) != row.magic) continue;
+    found.name = row.name;
+    found.is_local = true;
+    found.maps = row.maps && hosts == 1;
+    found.least_write = row.least_write;
+  }
+  return found;
+}
+
+RawFile::RawFile(Fd fd, std::string name, int rank)
+    : fd_(std::move(fd)), name_(std::move(name)), rank_(rank) {}
+
+Failure RawFile::short_of(const char* verb, size_t done, size_t bytes, int64_t at,
+                          int error) const noexcept {
+  return failure(class_of_errno(error), "rank %d %s %zu of %zu bytes at %lld of %s: %s", rank_,
+                 verb, done, bytes, static_cast<long long>(at), name_.c_str(),
+                 error == 0 ? "the system wrote no byte" : std::strerror(error));
+}
+
+Failure RawFile::failed(const char* verb, int error) const noexcept {
+  return failure(class_of_errno(error), "rank %d cannot %s %s: %s", rank_, verb, name_.c_str(),
+                 std::strerror(error));
+}
+
+Failure RawFile::write(const void* from, size_t bytes, int64_t at) const noexcept {
+  const auto* const data = static_cast<const std::byte*>(from);
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t moved = ::pwrite(fd(), data + done, std::min(bytes - done, kMostPerCall),
+                                   at + static_cast<int64_t>(done));
+    if (moved > 0)
+      done += static_cast<size_t>(moved);
+    else if (moved == 0 || errno != EINTR)
+      return short_of("wrote", done, bytes, at, moved == 0 ? 0 : errno);
+  }
+  return {};
+}
+
+Failure RawFile::write(iovec* parts, size_t count, int64_t at) const noexcept {
+  const size_t bytes = sum(parts, count);
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t moved =
+        parts->iov_len > kMostPerCall
+            ? ::pwrite(fd(), parts->iov_base, kMostPerCall, at + static_cast<int64_t>(done))
+            : ::pwritev(fd(), parts, static_cast<int>(count), at + static_cast<int64_t>(done));
+    if (moved > 0) {
+      done += static_cast<size_t>(moved);
+      drop_front(parts, count, static_cast<size_t>(moved));
+    } else if (moved == 0 || errno != EINTR) {
+      return short_of("wrote", done, bytes, at, moved == 0 ? 0 : errno);
+    }
+  }
+  return {};
+}
+
+Failure RawFile::read(void* to, size_t bytes, int64_t at, size_t* done) const noexcept {
+  auto* const data = static_cast<std::byte*>(to);
+  for (*done = 0; *done < bytes;) {
+    const ssize_t moved = ::pread(fd(), data + *done, std::min(bytes - *done, kMostPerCall),
+                                  at + static_cast<int64_t>(*done));
+    if (moved == 0) break;
+    if (moved > 0)
+      *done += static_cast<size_t>(moved);
+    else if (errno != EINTR)
+      return short_of("read", *done, bytes, at, errno);
+  }
+  return {};
+}
+
+Failure RawFile::read(iovec* parts, size_t count, int64_t at, size_t* done) const noexcept {
+  const size_t bytes = sum(parts, count);
+  for (*done = 0; *done < bytes;) {
+    const ssize_t moved =
+        parts->iov_len > kMostPerCall
+            ? ::pread(fd(), parts->iov_base, kMostPerCall, at + static_cast<int64_t>(*done))
+            : ::preadv(fd(), parts, static_cast<int>(count), at + static_cast<int64_t>(*done));
+    if (moved == 0) break;
+    if (moved > 0) {
+      *done += static_cast<size_t>(moved);
+      drop_front(parts, count, static_cast<size_t>(moved));
+    } else if (errno != EINTR) {
+      return short_of("read", *done, bytes, at, errno);
+    }
+  }
+  return {};
+}
+
+Failure RawFile::size(int64_t* bytes) const noexcept {
+  struct stat facts {};
+  if (::fstat(fd(), &facts) != 0) return failed("find the size of", errno);
+  *bytes = facts.st_size;
+  return {};
+}
+
+Failure RawFile::set_size(int64_t bytes) const noexcept {
+  while (::ftruncate(fd(), bytes) != 0)
+    if (errno != EINTR) return failed("set the size of", errno);
+  return {};
+}
+
+Failure RawFile::allocate(int64_t at, int64_t bytes, bool* refused) const noexcept {
+  int called = -1;
+  do called = ::fallocate(fd(), 0, at, bytes);
+  while (called != 0 && errno == EINTR);
+  *refused = called != 0 && (errno == EOPNOTSUPP || errno == ENOSYS);
+  return called == 0 || *refused ? Failure{} : failed("allocate space for", errno);
+}
+
+Failure RawFile::extend(int64_t bytes) const noexcept {
+  if (bytes == 0) return {};
+  bool refused = false;
+  if (Failure failed = allocate(0, bytes, &refused); failed || !refused) return failed;
+  int64_t end = 0;
+  if (Failure failed = size(&end)) return failed;
+  const std::vector<std::byte> zeros(
+      static_cast<size_t>(std::min<int64_t>(std::max<int64_t>(bytes - end, 0), int64_t{1} << 20)));
+  for (; end < bytes; end += static_cast<int64_t>(zeros.size()))
+    if (Failure failed =
+            write(zeros.data(), std::min(zeros.size(), static_cast<size_t>(bytes - end)), end))
+      return failed;
+  return {};
+}
+
+Failure RawFile::sync() const noexcept {
+  while (::fsync(fd()) != 0)
+    if (errno != EINTR && errno != EINVAL) return failed("flush", errno);
+  return {};
+}
+
+Failure RawFile::close() noexcept {
+  // After EINTR, Linux has closed the descriptor.
+  const int number = fd_.release();
+  if (number < 0 || ::close(number) == 0 || errno == EINTR) return {};
+  return failed("close", errno);
+}
+
+}  // namespace tern::io

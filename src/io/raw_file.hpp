@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// RawFile: the descriptor of a file, with system calls that finish short transfers, and errors that
+// name rank, bytes, offset and file.
+// Threads: any; no call uses the descriptor's offset.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/fd.hpp"
+
+namespace tern::io {
+
+/// The MPI error class of an errno (MPI-5.0 section 14.7).
+[[nodiscard]] int class_of_errno(int error) noexcept;
+
+/// The file system's properties, as far as transfers depend on them.
+struct FileSystem {
+  const char* name = "unknown";
+  bool maps = false;           // a shared mapping is coherent with pread and pwrite, on one host
+  bool is_local = false;       // no other host changes the file
+  int64_t least_write = 2048;  // blocks from this size on are written by pwrite
+  int64_t block = 4096;
+};
+
+class RawFile {
+ public:
+  RawFile() = default;
+  RawFile(Fd fd, std::string name, int rank);
+
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const FileSystem& system() const noexcept { return system_; }
+  void set_system(const FileSystem& system) noexcept { system_ = system; }
+
+  [[nodiscard]] Failure write(const void* from, size_t bytes, int64_t at) const noexcept;
+  /// Changes the list. At most IOV_MAX parts.
+  [[nodiscard]] Failure write(iovec* parts, size_t count, int64_t at) const noexcept;
+  /// *done < bytes only at the end of the file, or after an error.
+  [[nodiscard]] Failure read(void* to, size_t bytes, int64_t at, size_t* done) const noexcept;
+  [[nodiscard]] Failure read(iovec* parts, size_t count, int64_t at, size_t* done) const noexcept;
+
+  [[nodiscard]] Failure size(int64_t* bytes) const noexcept;
+  [[nodiscard]] Failure set_size(int64_t bytes) const noexcept;
+  /// Allocates the range, and extends the file to its end. *refused: the system cannot.
+  [[nodiscard]] Failure allocate(int64_t at, int64_t bytes, bool* refused) const noexcept;
+  /// Allocates the first bytes, and extends a shorter file.
+  [[nodiscard]] Failure extend(int64_t bytes) const noexcept;
+  [[nodiscard]] Failure sync() const noexcept;
+  [[nodiscard]] Failure close() noexcept;
+  [[nodiscard]] Failure failed(const char* verb, int error) const noexcept;
+
+ private:
+  [[nodiscard]] Failure short_of(const char* verb, size_t done, size_t bytes, int64_t at,
+                                 int error) const noexcept;
+
+  Fd fd_;
+  std::string name_;
+  int rank_ = 0;
+  FileSystem system_;
+};
+
+/// Finds the properties by statfs(2); `hosts` is the number of hosts that opened the file.
+[[nodiscard]] FileSystem find_system(int fd, int hosts) noexcept;
+
+}  // namespace tern::io

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/requests.hpp"
+
+#include <utility>
+
+#include "mpi.h"
+
+namespace tern::io {
+
+FileRequest::FileRequest(core::Object& file, core::Channel& in) : file_(&file) {
+  channel = &in;
+  in.process.handles.insert(*this);
+}
+
+void FileRequest::destroy() noexcept {
+  channel->process.handles.erase(*this);
+  delete this;
+}
+
+void FileRequest::take_error(Failure why) noexcept {
+  outcome.error = why.code;
+  text_ = std::move(why.text);
+  error_text = &text_;
+}
+
+int FileRequest::deliver(bool) noexcept {
+  if (conversion_ == nullptr || outcome.error != MPI_SUCCESS) return MPI_SUCCESS;
+  const std::shared_ptr<Conversion> conversion = std::move(conversion_);
+  const auto bytes = static_cast<size_t>(outcome.bytes);
+  if (!writes_converted_) return conversion->from_file(bytes, &outcome.bytes);
+  outcome.bytes = conversion->bytes_in_memory(bytes);
+  return MPI_SUCCESS;
+}
+
+CompletedRequest::CompletedRequest(core::Object& file, core::Channel& in, MPI_Count bytes,
+                                   Failure why)
+    : FileRequest(file, in) {
+  outcome.bytes = bytes;
+  if (why) take_error(std::move(why));
+  complete();
+}
+
+IndependentRequest::IndependentRequest(core::Object& file, core::Channel& in, const RawFile& raw,
+                                       IoWay way, std::shared_ptr<const View> view, int64_t first,
+                                       const Memory& memory, size_t bytes, bool writes)
+    : FileRequest(file, in),
+      raw_(raw),
+      way_(way),
+      view_(std::move(view)),
+      first_(first),
+      memory_(memory),
+      type_(memory.data().type),
+      bytes_(bytes),
+      writes_(writes) {}
+
+void IndependentRequest::work() noexcept {
+  const Part part{raw_, *view_, first_, way_};
+  size_t done = writes_ ? bytes_ : 0;
+  Failure failed =
+      writes_ ? io::write(part, memory_, 0, bytes_) : io::read(part, memory_, 0, bytes_, &done);
+  outcome.bytes = failed && writes_ ? 0 : static_cast<MPI_Count>(done);
+  if (failed) take_error(std::move(failed));
+  core::Progress& progress = channel->progress;
+  complete();
+  progress.wake();
+  left_.store(true, std::memory_order_release);
+}
+
+void IndependentRequest::describe(WaitReport* report) const {
+  report->words += strf("a nonblocking transfer of %zu bytes of %s", bytes_, raw_.name().c_str());
+}
+
+void Requests::drop_complete() noexcept {
+  for (size_t i = 0; i < running_.size();) {
+    if (!running_[i]->left()) {
+      ++i;
+      continue;
+    }
+    running_[i] = std::move(running_.back());
+    running_.pop_back();
+  }
+}
+
+void Requests::start(core::Ref<IndependentRequest> request) {
+  IndependentRequest* const job = request.get();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (worker_ == nullptr) worker_ = Worker::shared();
+    drop_complete();
+    running_.push_back(std::move(request));
+  }
+  if (!worker_->add(*job)) job->work();
+}
+
+size_t Requests::finish(core::Progress& progress) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  drop_complete();
+  const size_t waiting = running_.size();
+  if (waiting == 0) return 0;
+  constexpr int64_t kMostSleepUs = 1000;  // left() follows the doorbell
+  const core::ChannelLock channel(progress);
+  progress.wait(
+      [this] {
+        drop_complete();
+        return running_.empty();
+      },
+      [](WaitReport* report) { report->words += "nonblocking transfers of a file"; }, kMostSleepUs);
+  return waiting;
+}
+
+}  // namespace tern::io

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of files: their errors are raised on the file.
+// Threads: the worker completes an independent request; all counted references change in threads
+// that call MPI.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/process.hpp"
+#include "core/request.hpp"
+#include "io/conversion.hpp"
+#include "io/transfer.hpp"
+#include "io/worker.hpp"
+
+namespace tern::io {
+
+class FileRequest : public core::Request {
+ public:
+  /// Makes a handle. Throws Error, std::bad_alloc.
+  FileRequest(core::Object& file, core::Channel& in);
+  [[nodiscard]] core::Object* raised_on() noexcept override { return file_.get(); }
+  void destroy() noexcept override;
+  /// A read in another representation is converted when the user sees the completion.
+  void convert_with(std::shared_ptr<Conversion> conversion, bool writes) noexcept {
+    conversion_ = std::move(conversion);
+    writes_converted_ = writes;
+  }
+  [[nodiscard]] int deliver(bool last) noexcept override;
+
+ protected:
+  void take_error(Failure why) noexcept;
+
+ private:
+  core::Ref<core::Object> file_;
+  std::shared_ptr<Conversion> conversion_;
+  bool writes_converted_ = false;
+  std::string text_;
+};
+
+/// A transfer of one rank in the worker.
+class IndependentRequest final : public FileRequest, public Job {
+ public:
+  IndependentRequest(core::Object& file, core::Channel& in, const RawFile& raw, IoWay way,
+                     std::shared_ptr<const View> view, int64_t first, const Memory& memory,
+                     size_t bytes, bool writes);
+  void work() noexcept override;
+  void describe(WaitReport* report) const override;
+  /// done() precedes the worker's last use of the object.
+  [[nodiscard]] bool left() const noexcept { return left_.load(std::memory_order_acquire); }
+
+ private:
+  const RawFile& raw_;
+  const IoWay way_;
+  const std::shared_ptr<const View> view_;
+  const int64_t first_;
+  const Memory memory_;
+  const core::Ref<core::Datatype> type_;
+  const size_t bytes_;
+  const bool writes_;
+  std::atomic<bool> left_{false};
+};
+
+/// A request that is complete when made.
+class CompletedRequest final : public FileRequest {
+ public:
+  CompletedRequest(core::Object& file, core::Channel& in, MPI_Count bytes, Failure why);
+};
+
+/// The requests under way of a file.
+class Requests {
+ public:
+  /// The worker runs the request, or the caller if the worker cannot.
+  void start(core::Ref<IndependentRequest> request);
+  /// Returns the number of requests that were under way. Waits for all of them.
+  size_t finish(core::Progress& progress) noexcept;
+
+ private:
+  void drop_complete() noexcept;
+
+  std::mutex mutex_;
+  std::shared_ptr<Worker> worker_;
+  std::vector<core::Ref<IndependentRequest>> running_;
+};
+
+}  // namespace tern::io
