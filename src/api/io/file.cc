@@ -43,8 +43,10 @@ int file_close(MPI_File* fh) noexcept {
   if (!found->closed()) return code;
   *fh = MPI_FILE_NULL;
   process.handles.erase(*found);
-  keep_until_delivered(core::Ref<core::Object>::adopt(found));
-  return code == MPI_SUCCESS ? code : fail_on(found, code, "%s", take_last_error().text.c_str());
+  auto ended = core::Ref<core::Object>::adopt(found);
+  if (code == MPI_SUCCESS) return code;
+  keep_until_delivered(std::move(ended));
+  return fail_on(found, code, "%s", take_last_error().text.c_str());
 }
 
 int file_delete(const char* filename, core::Info*) noexcept { return fail(io::remove(filename)); }
