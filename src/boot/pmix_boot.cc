@@ -2,14 +2,17 @@
 // PmixBoot: a rank under any PMIx server. Fences cover the whole namespace and collect data: Slurm
 // skips the barrier across nodes in a fence without data, and hangs in a fence over a list of
 // ranks.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <span>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -37,7 +40,7 @@ const char* launcher_in_words() {
 
 class PmixBoot final : public Boot {
  public:
-  explicit PmixBoot(const PmixLibrary& pmix);
+  PmixBoot(const PmixLibrary& pmix, const AbortBounds& bounds);
 
   const char* name() const noexcept override { return "pmix"; }
   int node(int rank) override;
@@ -57,10 +60,7 @@ class PmixBoot final : public Boot {
   bool fence_over() noexcept override { return fence_state_.load() != kUnderWay; }
   FutexWord fence_word() noexcept override { return {&fence_state_, kUnderWay}; }
   void end_fence() override;
-  void abort(int code, const char* text) noexcept override {
-    pmix_.Abort(code, text, nullptr, 0);
-    ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
-  }
+  void abort(int code, const char* text) noexcept override;
   void finalize() override { pmix_.Finalize(nullptr, 0); }
   void resume() override;
 
@@ -89,6 +89,7 @@ class PmixBoot final : public Boot {
   void fence_has_ended(pmix_status_t status) noexcept;
 
   const PmixLibrary& pmix_;
+  const AbortBounds bounds_;
   pmix_proc_t self_{};
   Nodes nodes_;
   int fences_ = 0;
@@ -118,7 +119,8 @@ void PmixBoot::join() {
                                     std::getenv("PMIX_NAMESPACE"), pmix_.Error_string(status)));
 }
 
-PmixBoot::PmixBoot(const PmixLibrary& pmix) : pmix_(pmix) {
+PmixBoot::PmixBoot(const PmixLibrary& pmix, const AbortBounds& bounds)
+    : pmix_(pmix), bounds_(bounds) {
   join();
   job_.rank = count_of(self_.rank, -1);
   const long long size = number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
@@ -267,6 +269,27 @@ bool PmixBoot::had_sessions() {
                      [this](int rank) { return get(rank, session_key()) == "1"; });
 }
 
+// The launcher kills this rank. If the rank exits earlier, a daemon of PRRTE 3.0.14 that handles
+// the order to kill before the SIGCHLD never reports the end of its ranks, and prterun waits for
+// the report forever. PMIx_Abort has no timeout.
+void PmixBoot::abort(int code, const char* text) noexcept {
+  struct End {
+    std::chrono::milliseconds after;
+    int status;
+  } end{bounds_.answer, (code & 0xff) != 0 ? code & 0xff : 1};
+  const auto late = [](void* argument) -> void* {
+    const End late_end = *static_cast<const End*>(argument);
+    std::this_thread::sleep_for(late_end.after);
+    ::_exit(late_end.status);
+  };
+  pthread_t thread;
+  // Without a thread, the answer has no bound.
+  [[maybe_unused]] const int error = ::pthread_create(&thread, nullptr, late, &end);
+  if (pmix_.Abort(code, text, nullptr, 0) == PMIX_SUCCESS)
+    std::this_thread::sleep_for(bounds_.kill);
+  ::_exit(end.status);
+}
+
 void PmixBoot::resume() {
   join();
   here_.clear();  // ranks that left must publish again
@@ -335,8 +358,8 @@ void PmixBoot::fence_has_ended(pmix_status_t status) noexcept {
 
 std::unique_ptr<Boot> make_pmix_boot() { return make_pmix_boot(pmix_library()); }
 
-std::unique_ptr<Boot> make_pmix_boot(const PmixLibrary& library) {
-  return std::make_unique<PmixBoot>(library);
+std::unique_ptr<Boot> make_pmix_boot(const PmixLibrary& library, const AbortBounds& bounds) {
+  return std::make_unique<PmixBoot>(library, bounds);
 }
 
 }  // namespace tern::boot

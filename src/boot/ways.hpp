@@ -2,6 +2,7 @@
 // Makers of the boot implementations, null if not applicable.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -12,7 +13,12 @@ struct PmixLibrary;
 
 std::unique_ptr<Boot> make_mpirun_boot();
 std::unique_ptr<Boot> make_pmix_boot();
-std::unique_ptr<Boot> make_pmix_boot(const PmixLibrary& library);
+// abort() ends the process `answer` after the call, or `kill` after the server's answer.
+struct AbortBounds {
+  std::chrono::milliseconds answer{10000};
+  std::chrono::milliseconds kill{5000};
+};
+std::unique_ptr<Boot> make_pmix_boot(const PmixLibrary& library, const AbortBounds& bounds = {});
 std::unique_ptr<Boot> make_singleton_boot();
 std::unique_ptr<Boot> make_provided_boot();
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank under fake PMIx servers with the answers of PRRTE and Slurm.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -166,9 +169,24 @@ class Pmix : public ::testing::Test {
     server_.nodes = std::move(nodes);
     return make_pmix_boot(library_);
   }
+  // Returns the child's status of waitpid(). A child that does not end is killed.
+  int abort_in_a_child(int code, const AbortBounds& bounds) {
+    server_.nodes = {{0, 1}};
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(kMostSeconds);
+      make_pmix_boot(library_, bounds)->abort(code, "text");
+      ::_exit(77);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return status;
+  }
 
+  static constexpr int kMostSeconds = 20;
+  static constexpr std::chrono::seconds kNever{1000};
   Server server_;
-  const PmixLibrary library_ = functions();
+  PmixLibrary library_ = functions();
 };
 
 TEST_F(Pmix, AKeyOfAnotherHostIsFetched) {
@@ -226,6 +244,46 @@ TEST_F(Pmix, AFenceThatFailsLeavesTheLauncherTheFirstWord) {
   const auto begun = std::chrono::steady_clock::now();
   EXPECT_THROW(rank->end_fence(), Error);
   EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(400));
+}
+
+// PRRTE loses a rank that exits just before the kill.
+TEST_F(Pmix, AnAbortAwaitsTheKill) {
+  library_.Abort = [](int, const char*, pmix_proc_t*, size_t) -> pmix_status_t {
+    const pid_t rank = ::getpid();
+    if (::fork() == 0) {
+      ::usleep(300000);
+      ::kill(rank, SIGTERM);
+      ::_exit(0);
+    }
+    return PMIX_SUCCESS;
+  };
+  const int status = abort_in_a_child(9, {});
+  ASSERT_TRUE(WIFSIGNALED(status)) << "it exits with " << WEXITSTATUS(status);
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+}
+
+TEST_F(Pmix, AnAbortWithoutAKillEndsTheProcess) {
+  library_.Abort = [](int, const char*, pmix_proc_t*, size_t) -> pmix_status_t {
+    return PMIX_SUCCESS;
+  };
+  const int status = abort_in_a_child(9, {kNever, std::chrono::milliseconds(100)});
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 9) << status;
+}
+
+TEST_F(Pmix, AnAbortWithoutAnAnswerEndsTheProcess) {
+  library_.Abort = [](int, const char*, pmix_proc_t*, size_t) -> pmix_status_t {
+    for (;;) ::pause();
+  };
+  const int status = abort_in_a_child(256, {std::chrono::milliseconds(100), kNever});
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+}
+
+TEST_F(Pmix, ARefusedAbortEndsTheProcessAtOnce) {
+  library_.Abort = [](int, const char*, pmix_proc_t*, size_t) -> pmix_status_t {
+    return PMIX_ERR_NOT_SUPPORTED;
+  };
+  const int status = abort_in_a_child(9, {kNever, kNever});
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 9) << status;
 }
 
 TEST_F(Pmix, AKeyThatComesLateIsAwaited) {
