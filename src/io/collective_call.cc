@@ -145,12 +145,12 @@ Failure Transfer::load() noexcept {
 
 Failure Transfer::flush() noexcept {
   return shared_.stage.flush(rounds_, round_, shared_.meeting.local_rank(), shared_.raw,
-                             shared_.hints.way(), !failed_);
+                             shared_.window, shared_.hints.way(), !failed_);
 }
 
 Failure Transfer::move_own() noexcept {
   if (failed_) return {};
-  const Part part{shared_.raw, *call_.view, call_.span.first, shared_.hints.way()};
+  const Part part{shared_.raw, shared_.window, *call_.view, call_.span.first, shared_.hints.way()};
   if (Failure failed = call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes)))
     return failed;
   if (call_.span.bytes == 0) return {};

@@ -20,10 +20,9 @@ void wait(core::Channel& channel, Done&& done, const Describe& describe) noexcep
 }  // namespace
 
 Collectives::Collectives(core::Object& file, Meeting& meeting, const RawFile& raw,
-                         const Hints& hints, Pointers& pointers)
-    : file_(file), channel_(meeting.communicator().channel()), shared_{meeting,  raw, hints,
-                                                                       pointers, {},  false,
-                                                                       {}} {}
+                         FileWindow& window, const Hints& hints, Pointers& pointers)
+    : file_(file), channel_(meeting.communicator().channel()), shared_{meeting,  raw, window, hints,
+                                                                       pointers, {},  false,  {}} {}
 
 Collectives::~Collectives() {
   if (!polled_) return;

@@ -27,6 +27,7 @@ class CollectiveCall;
 struct Shared {
   Meeting& meeting;
   const RawFile& raw;
+  FileWindow& window;
   const Hints& hints;
   Pointers& pointers;
   Stage stage;
@@ -36,8 +37,8 @@ struct Shared {
 
 class Collectives {
  public:
-  Collectives(core::Object& file, Meeting& meeting, const RawFile& raw, const Hints& hints,
-              Pointers& pointers);
+  Collectives(core::Object& file, Meeting& meeting, const RawFile& raw, FileWindow& window,
+              const Hints& hints, Pointers& pointers);
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
   ~Collectives();

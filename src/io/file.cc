@@ -34,7 +34,7 @@ File::File(core::Communicator& own, int amode, std::unique_ptr<Meeting> meeting,
     : Object(kKind),
       hints(given),
       pointers(*meeting),
-      collectives(*this, *meeting, raw_, hints, pointers),
+      collectives(*this, *meeting, raw_, window_, hints, pointers),
       own_(own),
       amode_(amode),
       meeting_(std::move(meeting)),
@@ -136,7 +136,7 @@ Failure File::place(const Access& access, size_t bytes, Span* span) noexcept {
 
 Failure File::move(const Access& access, const Memory& memory, const Span& span,
                    size_t* done) noexcept {
-  const Part part{raw_, *view_, span.first, hints.way()};
+  const Part part{raw_, window_, *view_, span.first, hints.way()};
   if (span.bytes == 0) return {};
   RangeLock lock(*meeting_);
   if (atomic_)
@@ -228,8 +228,9 @@ core::Ref<FileRequest> File::start_checked(const Access& access) {
         new CompletedRequest(*this, channel, static_cast<MPI_Count>(done), std::move(failed)));
   } else {
     if (access.writes) has_written_.store(true, std::memory_order_relaxed);
-    auto request = core::Ref<IndependentRequest>::adopt(new IndependentRequest(
-        *this, channel, raw_, hints.way(), view_, span.first, memory, span.bytes, access.writes));
+    auto request = core::Ref<IndependentRequest>::adopt(
+        new IndependentRequest(*this, channel, raw_, window_, hints.way(), view_, span.first,
+                               memory, span.bytes, access.writes));
     made = core::Ref<FileRequest>(request.get());
     if (conversion) made->convert_with(conversion, access.writes);
     requests.start(std::move(request));

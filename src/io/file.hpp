@@ -13,6 +13,7 @@
 #include "core/info.hpp"
 #include "io/access.hpp"
 #include "io/collectives.hpp"
+#include "io/file_window.hpp"
 #include "io/hints.hpp"
 #include "io/meeting.hpp"
 #include "io/pointers.hpp"
@@ -36,7 +37,6 @@ class File final : public core::Object {
   [[nodiscard]] int amode() const noexcept { return amode_; }
   [[nodiscard]] bool has(int mode) const noexcept { return (amode_ & mode) != 0; }
   [[nodiscard]] const std::shared_ptr<const View>& view() const noexcept { return view_; }
-  [[nodiscard]] Part part(int64_t first) const noexcept;
 
   // These functions return an error class with fail() text.
   [[nodiscard]] int set_view(int64_t disp, core::Datatype& etype, core::Datatype& filetype,
@@ -93,6 +93,7 @@ class File final : public core::Object {
   const int amode_;
   std::unique_ptr<Meeting> meeting_;
   RawFile raw_;
+  FileWindow window_;
   std::shared_ptr<const View> view_;
   bool atomic_ = false;
   std::atomic<bool> has_written_{false};

@@ -41,10 +41,12 @@ CompletedRequest::CompletedRequest(core::Object& file, core::Channel& in, MPI_Co
 }
 
 IndependentRequest::IndependentRequest(core::Object& file, core::Channel& in, const RawFile& raw,
-                                       IoWay way, std::shared_ptr<const View> view, int64_t first,
+                                       FileWindow& window, IoWay way,
+                                       std::shared_ptr<const View> view, int64_t first,
                                        const Memory& memory, size_t bytes, bool writes)
     : FileRequest(file, in),
       raw_(raw),
+      window_(window),
       way_(way),
       view_(std::move(view)),
       first_(first),
@@ -54,7 +56,7 @@ IndependentRequest::IndependentRequest(core::Object& file, core::Channel& in, co
       writes_(writes) {}
 
 void IndependentRequest::work() noexcept {
-  const Part part{raw_, *view_, first_, way_};
+  const Part part{raw_, window_, *view_, first_, way_};
   size_t done = writes_ ? bytes_ : 0;
   Failure failed =
       writes_ ? io::write(part, memory_, 0, bytes_) : io::read(part, memory_, 0, bytes_, &done);

@@ -43,9 +43,9 @@ class FileRequest : public core::Request {
 /// A transfer of one rank in the worker.
 class IndependentRequest final : public FileRequest, public Job {
  public:
-  IndependentRequest(core::Object& file, core::Channel& in, const RawFile& raw, IoWay way,
-                     std::shared_ptr<const View> view, int64_t first, const Memory& memory,
-                     size_t bytes, bool writes);
+  IndependentRequest(core::Object& file, core::Channel& in, const RawFile& raw, FileWindow& window,
+                     IoWay way, std::shared_ptr<const View> view, int64_t first,
+                     const Memory& memory, size_t bytes, bool writes);
   void work() noexcept override;
   void describe(WaitReport* report) const override;
   /// done() precedes the worker's last use of the object.
@@ -53,6 +53,7 @@ class IndependentRequest final : public FileRequest, public Job {
 
  private:
   const RawFile& raw_;
+  FileWindow& window_;
   const IoWay way_;
   const std::shared_ptr<const View> view_;
   const int64_t first_;

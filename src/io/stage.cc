@@ -11,7 +11,6 @@
 #include <limits>
 #include <new>
 
-#include "io/mapping.hpp"
 #include "io/scratch.hpp"
 #include "mpi.h"
 
@@ -150,8 +149,8 @@ void for_each_run(const std::byte* marks, int64_t units, Write&& write) noexcept
 
 }  // namespace
 
-Failure Stage::flush(const Rounds& rounds, int64_t round, int rank, const RawFile& file, IoWay way,
-                     bool writes) noexcept {
+Failure Stage::flush(const Rounds& rounds, int64_t round, int rank, const RawFile& file,
+                     FileWindow& window, IoWay way, bool writes) noexcept {
   const int64_t begin = rounds.begin_of(round) + rank * rounds.domain;
   const int64_t end = std::min(begin + rounds.domain, up(rounds.last, int64_t{1} << rounds.shift));
   if (begin >= end) return {};
@@ -168,19 +167,18 @@ Failure Stage::flush(const Rounds& rounds, int64_t round, int rank, const RawFil
       return true;
     });
     const bool short_runs = runs > 1 && (marked << rounds.shift) / runs < file.system().least_write;
-    bool mapped = false;
-    if (short_runs && file.system().maps && way != IoWay::kPlain)
-      failed = copy_mapped(
-          file, begin + (low << rounds.shift), begin + (high << rounds.shift),
-          [&](std::byte* window) {
-            for_each_run(marks, units, [&](int64_t from, int64_t to) {
-              std::memcpy(window + ((from - low) << rounds.shift), data + (from << rounds.shift),
-                          static_cast<size_t>((to - from) << rounds.shift));
-              return true;
-            });
-          },
-          &mapped);
-    if (!mapped && !failed)
+    FileWindow::Range range;
+    if (short_runs && file.system().maps && way != IoWay::kPlain &&
+        ((high - low) << rounds.shift) <= FileWindow::kBytes)
+      failed =
+          window.map(file, begin + (low << rounds.shift), begin + (high << rounds.shift), &range);
+    if (range.valid())
+      for_each_run(marks, units, [&](int64_t from, int64_t to) {
+        std::memcpy(range.memory() + ((from - low) << rounds.shift), data + (from << rounds.shift),
+                    static_cast<size_t>((to - from) << rounds.shift));
+        return true;
+      });
+    if (!range.valid() && !failed)
       for_each_run(marks, units, [&](int64_t from, int64_t to) {
         failed = file.write(data + (from << rounds.shift),
                             static_cast<size_t>((to - from) << rounds.shift),

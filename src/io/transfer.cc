@@ -190,7 +190,8 @@ Failure write(const Part& part, const Memory& memory, size_t offset, size_t byte
   if (Failure failed = write_mapped(part, memory, offset, bytes, &mapped)) return failed;
   if (mapped == bytes) return {};
   // The kernel refused a mapping.
-  const Part rest{part.file, part.view, part.first + static_cast<int64_t>(mapped), part.way};
+  const Part rest{part.file, part.window, part.view, part.first + static_cast<int64_t>(mapped),
+                  part.way};
   return write_blocks(rest, memory, offset + mapped, bytes - mapped);
 }
 

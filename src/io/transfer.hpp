@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/params.hpp"
+#include "io/file_window.hpp"
 #include "io/memory.hpp"
 #include "io/raw_file.hpp"
 #include "io/view.hpp"
@@ -20,6 +21,7 @@ enum class Way : uint8_t { kBlock, kBlocks, kMapped, kSieved };
 
 struct Part {
   const RawFile& file;
+  FileWindow& window;
   const View& view;
   int64_t first;  // packed byte of the view
   IoWay way = IoWay::kAuto;
