@@ -16,7 +16,7 @@ Failure copy(const View& view, int64_t first, const Memory& memory, size_t offse
     view.scatter(first, static_cast<int64_t>(bytes), memory.block() + offset, window, origin);
     return {};
   }
-  std::byte* const packed = scratch(1);
+  std::byte* const packed = scratch(Scratch::kPacked);
   if (packed == nullptr) return failure(MPI_ERR_NO_MEM, "no memory to pack data");
   while (bytes > 0) {
     const size_t some = std::min(bytes, kScratchBytes);

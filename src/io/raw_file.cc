@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/scratch.hpp"
+#include "io/slow_copy.hpp"
 #include "mpi.h"
 
 namespace tern::io {
@@ -138,6 +140,33 @@ Failure RawFile::write(iovec* parts, size_t count, int64_t at) const noexcept {
 }
 
 Failure RawFile::read(void* to, size_t bytes, int64_t at, size_t* done) const noexcept {
+  if (TERN_UNLIKELY(slow_copy(reinterpret_cast<uintptr_t>(to), static_cast<uint64_t>(at), bytes)))
+    return read_copied(to, bytes, at, done);
+  return read_directly(to, bytes, at, done);
+}
+
+Failure RawFile::read_copied(void* to, size_t bytes, int64_t at, size_t* done) const noexcept {
+  constexpr size_t kPiece = 128 * 1024;  // stays in the second-level cache
+  auto* const data = static_cast<std::byte*>(to);
+  for (*done = 0; *done < bytes;) {
+    const int64_t next = at + static_cast<int64_t>(*done);
+    const size_t some = std::min(bytes - *done, kPiece);
+    std::byte* const copy = scratch(Scratch::kCopy, next);
+    size_t got = 0;
+    if (copy == nullptr) {
+      Failure failed = read_directly(data + *done, bytes - *done, next, &got);
+      *done += got;
+      return failed;
+    }
+    Failure failed = read_directly(copy, some, next, &got);
+    std::memcpy(data + *done, copy, got);
+    *done += got;
+    if (failed || got < some) return failed;
+  }
+  return {};
+}
+
+Failure RawFile::read_directly(void* to, size_t bytes, int64_t at, size_t* done) const noexcept {
   auto* const data = static_cast<std::byte*>(to);
   for (*done = 0; *done < bytes;) {
     const ssize_t moved = ::pread(fd(), data + *done, std::min(bytes - *done, kMostPerCall),

@@ -55,6 +55,10 @@ class RawFile {
   [[nodiscard]] Failure failed(const char* verb, int error) const noexcept;
 
  private:
+  [[nodiscard]] Failure read_copied(void* to, size_t bytes, int64_t at,
+                                    size_t* done) const noexcept;
+  [[nodiscard]] Failure read_directly(void* to, size_t bytes, int64_t at,
+                                      size_t* done) const noexcept;
   [[nodiscard]] Failure short_of(const char* verb, size_t done, size_t bytes, int64_t at,
                                  int error) const noexcept;
 

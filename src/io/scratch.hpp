@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// scratch: a thread's buffers for packed data, kept between calls.
+// scratch: a thread's buffers, kept between calls.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
-#include <new>
 
 namespace tern::io {
 
 inline constexpr size_t kScratchBytes = 512 * 1024;
 
-/// Two buffers per thread, since a transfer between a sparse buffer and a sparse file needs both.
-/// Returns null without memory.
-[[nodiscard]] inline std::byte* scratch(size_t which) noexcept {
-  thread_local std::unique_ptr<std::byte[]> buffers[2];
-  std::unique_ptr<std::byte[]>& buffer = buffers[which];
-  if (buffer == nullptr) buffer.reset(new (std::nothrow) std::byte[kScratchBytes]);
-  return buffer.get();
+/// kRange holds bytes of a file with the bytes between blocks; kPacked holds packed data; kCopy
+/// holds data whose direct copy is slow (slow_copy.hpp).
+enum class Scratch : uint8_t { kRange, kPacked, kCopy };
+
+/// Returns the buffer for bytes from file offset `at` on, or null without memory. The distance
+/// between buffer and file, modulo pages, suits all processors' copies.
+[[nodiscard]] inline std::byte* scratch(Scratch which, int64_t at = 0) noexcept {
+  constexpr size_t kAlignment = 4096, kDistance = 64;
+  struct Free {
+    void operator()(std::byte* memory) const noexcept { std::free(memory); }
+  };
+  thread_local std::unique_ptr<std::byte, Free> buffers[3];
+  std::unique_ptr<std::byte, Free>& buffer = buffers[static_cast<size_t>(which)];
+  if (buffer == nullptr)
+    buffer.reset(
+        static_cast<std::byte*>(std::aligned_alloc(kAlignment, kScratchBytes + kAlignment)));
+  if (buffer == nullptr) return nullptr;
+  return buffer.get() + ((static_cast<uint64_t>(at) + kDistance) & (kAlignment - 1));
 }
 
 }  // namespace tern::io

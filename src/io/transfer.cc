@@ -24,8 +24,8 @@ Failure no_room() noexcept { return failure(MPI_ERR_NO_MEM, "no memory to pack d
 
 /// Calls move(address, bytes, offset) for each packed chunk of the memory.
 template <class Move>
-Failure in_chunks(size_t offset, size_t bytes, Move&& move) noexcept {
-  std::byte* const buffer = scratch(0);
+Failure in_chunks(size_t offset, size_t bytes, int64_t at, Move&& move) noexcept {
+  std::byte* const buffer = scratch(Scratch::kPacked, at);
   if (buffer == nullptr) return no_room();
   while (bytes > 0) {
     const size_t some = std::min(bytes, kScratchBytes);
@@ -72,7 +72,7 @@ Failure write_block(const RawFile& file, const Memory& memory, size_t offset, in
   if (memory.block() != nullptr) return file.write(memory.block() + offset, bytes, at);
   if (memory.on_host() && memory.mean_part() >= kLeastPart)
     return write_parts(file, memory, offset, at, bytes);
-  return in_chunks(offset, bytes, [&](std::byte* buffer, size_t some, size_t from) {
+  return in_chunks(offset, bytes, at, [&](std::byte* buffer, size_t some, size_t from) {
     if (Failure failed = memory.get(from, buffer, some)) return failed;
     return file.write(buffer, some, at + static_cast<int64_t>(from - offset));
   });
@@ -85,7 +85,7 @@ Failure read_block(const RawFile& file, const Memory& memory, size_t offset, int
     return read_parts(file, memory, offset, at, bytes, done);
   *done = 0;
   bool ended = false;
-  return in_chunks(offset, bytes, [&](std::byte* buffer, size_t some, size_t to) {
+  return in_chunks(offset, bytes, at, [&](std::byte* buffer, size_t some, size_t to) {
     size_t got = 0;
     if (ended) return Failure{};
     Failure failed = file.read(buffer, some, at + static_cast<int64_t>(to - offset), &got);
@@ -135,15 +135,17 @@ Failure read_blocks(const Part& part, const Memory& memory, size_t offset, size_
 /// Reads ranges of the file with the bytes between blocks, then copies the blocks.
 Failure read_sieved(const Part& part, const Memory& memory, size_t offset, size_t bytes,
                     size_t* done) noexcept {
-  std::byte* const range = scratch(0);
-  std::byte* const packed = memory.block() != nullptr ? nullptr : scratch(1);
-  if (range == nullptr || (memory.block() == nullptr && packed == nullptr)) return no_room();
+  std::byte* const packed =
+      memory.block() != nullptr ? nullptr : scratch(Scratch::kPacked, part.first);
+  if (memory.block() == nullptr && packed == nullptr) return no_room();
   const View& view = part.view;
   const int64_t end = part.first + static_cast<int64_t>(bytes);
   for (int64_t next = part.first; next < end;) {
     const int64_t low = view.at(next);
     int64_t stop = std::min(end, view.packed_before(low + static_cast<int64_t>(kScratchBytes)));
     const int64_t high = view.end_of(next, stop - next);
+    std::byte* const range = scratch(Scratch::kRange, low);
+    if (range == nullptr) return no_room();
     size_t got = 0;
     Failure failed = part.file.read(range, static_cast<size_t>(high - low), low, &got);
     const bool ended = got < static_cast<size_t>(high - low);
