@@ -40,7 +40,7 @@ void Stage::make(int ranks, int64_t bytes) {
   ranks_ = ranks;
   bytes_ = bytes;
   head_ = up(static_cast<int64_t>(2 * sizeof(std::atomic<int64_t>)) * ranks, kStagePage);
-  const auto all = static_cast<size_t>(head_ + bytes * ranks);
+  const auto all = static_cast<size_t>(head_ + 2 * bytes * ranks);
   fd_ = make_memfd("tern-io", all);
   offered_ = OfferedFile(fd_, OfferedFile::Keep::kYes);
   memory_ = Mapping::shared(fd_.get(), all);
@@ -54,7 +54,7 @@ void Stage::open(const FileOffer& offer, int owner, int ranks, int64_t bytes) {
   ranks_ = ranks;
   bytes_ = bytes;
   head_ = up(static_cast<int64_t>(2 * sizeof(std::atomic<int64_t>)) * ranks, kStagePage);
-  const auto all = static_cast<size_t>(head_ + bytes * ranks);
+  const auto all = static_cast<size_t>(head_ + 2 * bytes * ranks);
   const Fd& fd = found.descriptors.front();
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0 || static_cast<size_t>(status.st_size) != all ||
@@ -75,7 +75,7 @@ Rounds Stage::plan(int64_t first, int64_t last, uint64_t bits) const noexcept {
   rounds.last = last;
   rounds.ranks = ranks_;
   rounds.shift = bits == 0 ? kMostShift : std::min(std::countr_zero(bits), kMostShift);
-  // Half of a rank's memory holds a domain and its map.
+  // A domain and its map touch half of a rank's bytes.
   const int64_t unit = int64_t{1} << rounds.shift;
   const int64_t most = (bytes_ / 2) * unit / (unit + 1) & -kStagePage;
   const int64_t even = up((last - rounds.first + ranks_ - 1) / ranks_, kStagePage);
@@ -87,9 +87,7 @@ std::byte* Stage::half(int64_t round) const noexcept {
   return memory_.data() + head_ + (round & 1) * (bytes_ / 2) * ranks_;
 }
 
-std::byte* Stage::map(const Rounds& rounds, int64_t round) const noexcept {
-  return half(round) + rounds.range();
-}
+std::byte* Stage::map(int64_t round) const noexcept { return half(round) + bytes_ * ranks_; }
 
 std::atomic<int64_t>& Stage::end_of(int64_t round, int rank) const noexcept {
   auto* const ends = reinterpret_cast<std::atomic<int64_t>*>(memory_.data());
@@ -113,7 +111,7 @@ Failure Stage::fill(const Rounds& rounds, int64_t round, const View& view, int64
                  origin);
     at += some;
   }
-  std::byte* const marks = map(rounds, round);
+  std::byte* const marks = map(round);
   const int64_t unit = int64_t{1} << rounds.shift;
   std::array<iovec, 256> blocks;
   for (int64_t at = piece.first; at < piece.end;) {
@@ -155,7 +153,7 @@ Failure Stage::flush(const Rounds& rounds, int64_t round, int rank, const RawFil
   const int64_t end = std::min(begin + rounds.domain, up(rounds.last, int64_t{1} << rounds.shift));
   if (begin >= end) return {};
   std::byte* const data = half(round) + rank * rounds.domain;
-  std::byte* const marks = map(rounds, round) + (rank * rounds.domain >> rounds.shift);
+  std::byte* const marks = map(round) + (rank * rounds.domain >> rounds.shift);
   const int64_t units = (end - begin + (int64_t{1} << rounds.shift) - 1) >> rounds.shift;
   Failure failed;
   if (writes) {

@@ -57,7 +57,8 @@ class Stage {
  private:
   struct Piece;  // a rank's packed bytes of a round
   [[nodiscard]] std::byte* half(int64_t round) const noexcept;
-  [[nodiscard]] std::byte* map(const Rounds& rounds, int64_t round) const noexcept;
+  /// Behind both halves: data of earlier transfers with larger domains must not lie in the map.
+  [[nodiscard]] std::byte* map(int64_t round) const noexcept;
   [[nodiscard]] std::atomic<int64_t>& end_of(int64_t round, int rank) const noexcept;
 
   Fd fd_;
