@@ -154,7 +154,7 @@ Failure Transfer::move_own() noexcept {
   if (Failure failed = call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes)))
     return failed;
   if (call_.span.bytes == 0) return {};
-  RangeLock lock(shared_.meeting);
+  RangeLock lock(shared_.meeting, shared_.service);
   if (call_.atomic)
     if (Failure failed =
             lock.take(call_.view->at(call_.span.first),

@@ -20,9 +20,11 @@ void wait(core::Channel& channel, Done&& done, const Describe& describe) noexcep
 }  // namespace
 
 Collectives::Collectives(core::Object& file, Meeting& meeting, const RawFile& raw,
-                         FileWindow& window, const Hints& hints, Pointers& pointers)
-    : file_(file), channel_(meeting.communicator().channel()), shared_{meeting,  raw, window, hints,
-                                                                       pointers, {},  false,  {}} {}
+                         FileWindow& window, const Hints& hints, Pointers& pointers,
+                         Service& service)
+    : file_(file), channel_(meeting.communicator().channel()), shared_{meeting, raw,      window,
+                                                                       hints,   pointers, service,
+                                                                       {},      false,    {}} {}
 
 Collectives::~Collectives() {
   if (!polled_) return;

@@ -30,6 +30,7 @@ struct Shared {
   FileWindow& window;
   const Hints& hints;
   Pointers& pointers;
+  Service& service;
   Stage stage;
   bool stage_refused = false;
   Fate fate;  // dead after a meeting without an answer
@@ -38,7 +39,7 @@ struct Shared {
 class Collectives {
  public:
   Collectives(core::Object& file, Meeting& meeting, const RawFile& raw, FileWindow& window,
-              const Hints& hints, Pointers& pointers);
+              const Hints& hints, Pointers& pointers, Service& service);
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
   ~Collectives();

@@ -33,14 +33,16 @@ File::File(core::Communicator& own, int amode, std::unique_ptr<Meeting> meeting,
            const Hints& given)
     : Object(kKind),
       hints(given),
-      pointers(*meeting),
-      collectives(*this, *meeting, raw_, window_, hints, pointers),
+      service(*meeting),
+      pointers(*meeting, service),
+      collectives(*this, *meeting, raw_, window_, hints, pointers, service),
       own_(own),
       amode_(amode),
       meeting_(std::move(meeting)),
       raw_(std::move(raw)) {
   core::Datatype& byte = core::predefined_type(process(), MPI_BYTE);
   view_ = std::make_shared<const View>(0, byte, byte, find_representation("native"), false);
+  if (!meeting_->on_one_host() && own_.rank() == 0) service.start(*this);
 }
 
 File::~File() {
@@ -120,11 +122,7 @@ Failure File::place(const Access& access, size_t bytes, Span* span) noexcept {
     if (!access.collective) {
       if (Failure failed = pointers.add_shared(etypes, &position)) return failed;
     } else {
-      if (!meeting_->on_one_host())
-        return failure(MPI_ERR_UNSUPPORTED_OPERATION,
-                       "the ranks of the file are on several hosts; this version supports shared "
-                       "file pointers on one host only");
-      position = 0;
+      position = 0;  // found by the transfer
     }
   }
   span->bytes = bytes;
@@ -134,11 +132,72 @@ Failure File::place(const Access& access, size_t bytes, Span* span) noexcept {
   return view_->check(span->first, static_cast<int64_t>(bytes));
 }
 
+Failure File::order_hosts(size_t bytes, Failure mine, Span* span) noexcept {
+  try {
+    const int64_t etype = std::max<int64_t>(1, view_->etype_bytes());
+    std::vector<int64_t> counts(static_cast<size_t>(own_.size()));
+    const int64_t count = mine ? 0 : static_cast<int64_t>(bytes) / etype;
+    core::Datatype& word = core::predefined_type(process(), MPI_INT64_T);
+    coll::Operation gather{};
+    gather.collective = coll::Collective::kAllgather;
+    gather.communicator = &own_;
+    gather.input = {const_cast<int64_t*>(&count), 1, &word};
+    gather.output = {counts.data(), 1, &word};
+    if (const int code = own_.channel().coll->run(gather); code != MPI_SUCCESS)
+      return {code, take_last_error().text};
+    int64_t first[2] = {0, 0}, all = 0, before = 0;
+    for (int rank = 0; rank < own_.size(); ++rank) {
+      if (rank == own_.rank()) before = all;
+      all += counts[static_cast<size_t>(rank)];
+    }
+    if (own_.rank() == 0)
+      if (Failure failed = pointers.add_shared(all, &first[0])) first[1] = failed.code;
+    coll::Operation bcast{};
+    bcast.collective = coll::Collective::kBcast;
+    bcast.communicator = &own_;
+    bcast.input = bcast.output = {first, 2, &word};
+    if (const int code = own_.channel().coll->run(bcast); code != MPI_SUCCESS)
+      return {code, take_last_error().text};
+    if (mine) return mine;
+    if (first[1] != 0)
+      return failure(static_cast<int>(first[1]), "rank 0 cannot move the shared file pointer");
+    span->first = (first[0] + before) * etype;
+    return view_->check(span->first, static_cast<int64_t>(bytes));
+  } catch (const std::bad_alloc&) {
+    return failure(MPI_ERR_NO_MEM, "no memory for the counts of %d ranks", own_.size());
+  }
+}
+
+bool File::answer(int rank, const Question& question, Answer* answer) noexcept {
+  Failure failed;
+  switch (question.what) {
+    case Question::Asks::kAdd:
+    case Question::Asks::kSet:
+      failed = pointers.change(question.view, question.what == Question::Asks::kSet, question.from,
+                               &answer->value);
+      answer->code = failed.code;
+      return true;
+    case Question::Asks::kTake:
+      try {
+        return ranges_.take(rank, question.from, question.to, question.writes != 0);
+      } catch (const std::bad_alloc&) {
+        answer->code = MPI_ERR_NO_MEM;
+        return true;
+      }
+    case Question::Asks::kRelease:
+      ranges_.release(rank);
+      return true;
+    case Question::Asks::kStop:
+      break;
+  }
+  return true;
+}
+
 Failure File::move(const Access& access, const Memory& memory, const Span& span,
                    size_t* done) noexcept {
   const Part part{raw_, window_, *view_, span.first, hints.way()};
   if (span.bytes == 0) return {};
-  RangeLock lock(*meeting_);
+  RangeLock lock(*meeting_, service);
   if (atomic_)
     if (Failure failed =
             lock.take(view_->at(span.first),
@@ -154,14 +213,8 @@ Failure File::move(const Access& access, const Memory& memory, const Span& span,
 Collectives::Call File::call_of(const Access& access, const Span& span, const Memory& memory,
                                 Failure failed) noexcept {
   if (access.writes) has_written_.store(true, std::memory_order_relaxed);
-  return {access.writes,
-          view_,
-          span,
-          memory,
-          std::move(failed),
-          atomic_,
-          access.where == Access::Where::kShared,
-          nullptr};
+  const bool ordered = access.where == Access::Where::kShared && meeting_->on_one_host();
+  return {access.writes, view_, span, memory, std::move(failed), atomic_, ordered, nullptr};
 }
 
 int File::transfer(const Access& access, MPI_Status* status) noexcept {
@@ -178,8 +231,9 @@ int File::transfer(const Access& access, MPI_Status* status) noexcept {
             if (const int code = conversion->to_file(); code != MPI_SUCCESS)
               failed = {code, take_last_error().text};
         }
-        if (!failed)
-          failed = place(access, conversion ? conversion->bytes() : access.data.bytes(), &span);
+        const size_t bytes = conversion ? conversion->bytes() : access.data.bytes();
+        if (!failed) failed = place(access, bytes, &span);
+        if (orders_hosts(access)) failed = order_hosts(bytes, std::move(failed), &span);
         size_t done = 0;
         if (access.collective)
           failed = collectives.run(call_of(access, span, memory, std::move(failed)), &done);
@@ -211,8 +265,9 @@ core::Ref<FileRequest> File::start_checked(const Access& access) {
       if (const int code = conversion->to_file(); code != MPI_SUCCESS)
         failed = {code, take_last_error().text};
   }
-  if (!failed)
-    failed = place(access, conversion ? conversion->bytes() : access.data.bytes(), &span);
+  const size_t bytes = conversion ? conversion->bytes() : access.data.bytes();
+  if (!failed) failed = place(access, bytes, &span);
+  if (orders_hosts(access)) failed = order_hosts(bytes, std::move(failed), &span);
   core::Channel& channel = own_.channel();
   core::Ref<FileRequest> made;
   if (access.collective) {
@@ -255,8 +310,13 @@ int File::start(const Access& access, core::Request** request) noexcept {
 int File::begin(const Access& access, const char* name) noexcept {
   return tern::attempt(
       [&] {
+        if (split_.name != nullptr) {
+          const Failure pending = check(access);
+          refuse(pending);
+          return fail(pending);
+        }
         core::Ref<FileRequest> request = start_checked(access);
-        if (split_.name == nullptr) split_ = {name, access.data.address, std::move(request)};
+        split_ = {name, access.data.address, std::move(request)};
         return static_cast<int>(MPI_SUCCESS);
       },
       [&] {
@@ -427,6 +487,7 @@ int File::close() noexcept {
   const std::string name = raw_.name();
   if (Failure closed = raw_.close(); closed && !failed) failed = std::move(closed);
   int code = agree(failed);
+  service.stop();
   if (has(MPI_MODE_DELETE_ON_CLOSE)) {
     Failure unlinked;
     if (own_.rank() == 0 && ::unlink(name.c_str()) != 0) unlinked = raw_.failed("delete", errno);

@@ -17,13 +17,14 @@
 #include "io/hints.hpp"
 #include "io/meeting.hpp"
 #include "io/pointers.hpp"
+#include "io/range_lock.hpp"
 #include "io/raw_file.hpp"
 #include "io/requests.hpp"
 #include "io/view.hpp"
 
 namespace tern::io {
 
-class File final : public core::Object {
+class File final : public core::Object, Service::Owner {
  public:
   static constexpr core::Kind kKind = core::Kind::kFile;
   /// `own` is the file's private communicator. Throws Error, std::bad_alloc.
@@ -66,6 +67,7 @@ class File final : public core::Object {
 
   core::Ref<core::ErrorHandler> error_handler;
   Hints hints;
+  Service service;
   Pointers pointers;
   Collectives collectives;
   Requests requests;
@@ -89,6 +91,13 @@ class File final : public core::Object {
   [[nodiscard]] int agree_on(const char* name, int64_t value, const Failure& mine) noexcept;
   [[nodiscard]] Failure end_of_view(int64_t* etypes) const noexcept;
 
+  [[nodiscard]] bool answer(int rank, const Question& question, Answer* answer) noexcept override;
+  [[nodiscard]] bool orders_hosts(const Access& access) const noexcept {
+    return access.collective && access.where == Access::Where::kShared && !meeting_->on_one_host();
+  }
+  /// On several hosts: the position behind the ranks before, at the shared pointer.
+  [[nodiscard]] Failure order_hosts(size_t bytes, Failure mine, Span* span) noexcept;
+
   core::Communicator& own_;
   const int amode_;
   std::unique_ptr<Meeting> meeting_;
@@ -96,6 +105,7 @@ class File final : public core::Object {
   FileWindow window_;
   std::shared_ptr<const View> view_;
   bool atomic_ = false;
+  Ranges ranges_;
   std::atomic<bool> has_written_{false};
   SplitCall split_;
 };

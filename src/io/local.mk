@@ -14,6 +14,7 @@ io_sources += src/io/pointers.cc
 io_sources += src/io/range_lock.cc
 io_sources += src/io/raw_file.cc
 io_sources += src/io/requests.cc
+io_sources += src/io/service.cc
 io_sources += src/io/slow_copy.cc
 io_sources += src/io/stage.cc
 io_sources += src/io/transfer.cc

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/meeting.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -100,6 +102,21 @@ void Meeting::wake_locals() const noexcept {
 
 bool Meeting::has_died(int rank) const noexcept {
   return rank != own_.rank() && board(rank) != nullptr && slabs_->has_died(own_.peer(rank));
+}
+
+void Meeting::take_guard() const noexcept {
+  constexpr uint32_t kSpins = 1000;
+  std::atomic<uint64_t>& guard = board(0)->guard;
+  const uint64_t mine = static_cast<uint64_t>(own_.rank()) + 1;
+  for (uint32_t spins = 1;; ++spins) {
+    uint64_t holder = 0;
+    if (guard.compare_exchange_strong(holder, mine, std::memory_order_acquire)) return;
+    if (spins % kSpins != 0) continue;
+    if (has_died(static_cast<int>(holder) - 1) &&
+        guard.compare_exchange_strong(holder, mine, std::memory_order_acquire))
+      return;
+    ::sched_yield();
+  }
 }
 
 bool Meeting::finds_dead() noexcept {

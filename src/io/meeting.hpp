@@ -46,13 +46,22 @@ struct RangeEntry {
   std::atomic<uint32_t> writes;
 };
 
+/// The shared file pointer of the views whose number has the entry's index.
+struct PointerEntry {
+  uint64_t view;
+  int64_t etypes;
+};
+
 /// A rank's shared memory for a file, behind the head of a slab.
 struct alignas(64) Board {
+  static constexpr size_t kPointers = 16;
   std::atomic<uint64_t> posted, published;
-  std::atomic<uint64_t> pointer;  // rank 0: the shared file pointer
+  std::atomic<uint64_t> view;  // the number of the rank's present view
   RangeEntry range;
-  std::atomic<uint64_t> range_lock;  // rank 0
-  std::atomic<uint64_t> ordered;     // rank 0: the meeting whose first etype follows
+  // Of rank 0. The guard is the rank that uses pointers and ranges, plus one, or 0.
+  std::atomic<uint64_t> guard;
+  PointerEntry pointers[kPointers];
+  std::atomic<uint64_t> ordered;  // the meeting whose first etype follows
   std::atomic<int64_t> first_etype;
   Card cards[2], results[2];
 };
@@ -96,6 +105,9 @@ class Meeting {
     return boards_[static_cast<size_t>(rank)].board;
   }
   [[nodiscard]] bool has_died(int rank) const noexcept;
+  /// Takes rank 0's guard, also from a dead rank, for a few instructions.
+  void take_guard() const noexcept;
+  void drop_guard() const noexcept { board(0)->guard.store(0, std::memory_order_release); }
   /// Wakes the other ranks of this host after a store.
   void wake_locals() const noexcept;
 

@@ -165,8 +165,8 @@ class Opening {
   /// Rank 0 creates the file, so that exactly one rank can find it missing.
   int create() {
     OpenCard card;
-    if (own_->rank() == 0) card.set_error(open_here(O_CREAT | O_EXCL));
-    if (card.code == MPI_ERR_FILE_EXISTS && (amode_ & MPI_MODE_EXCL) == 0) card = {};
+    const int exclusive = (amode_ & MPI_MODE_EXCL) != 0 ? O_EXCL : 0;
+    if (own_->rank() == 0) card.set_error(open_here(O_CREAT | exclusive));
     if (const int code = bcast(*own_, &card); code != MPI_SUCCESS) return code;
     return card.code == 0 ? MPI_SUCCESS : fail(card.code, "%s", card.text);
   }

@@ -1,46 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/pointers.hpp"
 
+#include "core/channel.hpp"
 #include "mpi.h"
 
 namespace tern::io {
-namespace {
 
-Failure far_away() noexcept {
-  return failure(MPI_ERR_UNSUPPORTED_OPERATION,
-                 "the shared file pointer is kept by rank 0, which is on another host; this "
-                 "version supports shared file pointers on one host only");
+void Pointers::restart() noexcept {
+  set(0);
+  ++view_;
+  meeting_.board(meeting_.communicator().rank())->view.store(view_, std::memory_order_release);
 }
 
-}  // namespace
+/// A rank of this host may still use the view whose entry this view takes.
+void Pointers::await_room(uint64_t view) noexcept {
+  if (view <= Board::kPointers) return;
+  const uint64_t least = view - Board::kPointers + 1;
+  const auto has_room = [&] {
+    for (const int rank : meeting_.locals())
+      if (meeting_.board(rank)->view.load(std::memory_order_acquire) < least &&
+          !meeting_.has_died(rank))
+        return false;
+    return true;
+  };
+  if (has_room()) return;
+  core::Progress& progress = meeting_.communicator().channel().progress;
+  const core::ChannelLock lock(progress);
+  progress.wait(
+      has_room,
+      [](WaitReport* report) { report->words += "ranks that use an earlier view of a file"; },
+      1000);
+}
 
-std::atomic<uint64_t>* Pointers::word() const noexcept {
-  Board* const board = meeting_.board(0);
-  return board == nullptr ? nullptr : &board->pointer;
+Failure Pointers::change(uint64_t view, bool sets, int64_t etypes, int64_t* before) noexcept {
+  PointerEntry& entry = meeting_.board(0)->pointers[view % Board::kPointers];
+  bool fits = true;
+  meeting_.take_guard();
+  if (entry.view < view) entry = {view, 0};
+  *before = entry.etypes;
+  if (sets)
+    entry.etypes = etypes;
+  else
+    fits = !__builtin_add_overflow(entry.etypes, etypes, &entry.etypes);
+  if (!fits) entry.etypes = *before;
+  meeting_.drop_guard();
+  if (fits) return {};
+  return failure(MPI_ERR_ARG, "the shared file pointer would exceed 64 bits");
+}
+
+Failure Pointers::ask(Question::Asks what, int64_t etypes, int64_t* before) noexcept {
+  if (meeting_.on_one_host() && meeting_.board(0) != nullptr) {
+    await_room(view_);
+    return change(view_, what == Question::Asks::kSet, etypes, before);
+  }
+  Question question;
+  question.what = what;
+  question.view = view_;
+  question.from = etypes;
+  Answer answer;
+  Failure failed = service_.ask(question, "the shared pointer of a file, kept by rank 0", &answer);
+  *before = answer.value;
+  return failed;
 }
 
 Failure Pointers::add_shared(int64_t etypes, int64_t* before) noexcept {
-  std::atomic<uint64_t>* const kept = word();
-  if (kept == nullptr) return far_away();
-  uint64_t seen = kept->load(std::memory_order_acquire);
-  for (;;) {
-    const uint64_t position = (seen & ~kMost) == tag() ? seen & kMost : 0;
-    if (static_cast<uint64_t>(etypes) > kMost - position)
-      return failure(MPI_ERR_ARG, "the shared file pointer would exceed 2^56 etypes");
-    *before = static_cast<int64_t>(position);
-    const uint64_t next = tag() | (position + static_cast<uint64_t>(etypes));
-    if (etypes == 0 || kept->compare_exchange_weak(seen, next, std::memory_order_acq_rel))
-      return {};
-  }
+  return ask(Question::Asks::kAdd, etypes, before);
 }
 
 Failure Pointers::set_shared(int64_t etypes) noexcept {
-  std::atomic<uint64_t>* const kept = word();
-  if (kept == nullptr) return far_away();
-  if (static_cast<uint64_t>(etypes) > kMost)
-    return failure(MPI_ERR_ARG, "the shared file pointer would exceed 2^56 etypes");
-  kept->store(tag() | static_cast<uint64_t>(etypes), std::memory_order_release);
-  return {};
+  int64_t before = 0;
+  return ask(Question::Asks::kSet, etypes, &before);
 }
 
 }  // namespace tern::io

@@ -6,17 +6,20 @@
 
 namespace tern::io {
 
-bool RangeLock::lock_word() noexcept {
-  std::atomic<uint64_t>& word = meeting_.board(0)->range_lock;
-  const auto mine = static_cast<uint64_t>(meeting_.communicator().rank()) + 1;
-  uint64_t holder = 0;
-  if (word.compare_exchange_strong(holder, mine, std::memory_order_acquire)) return true;
-  if (!meeting_.has_died(static_cast<int>(holder) - 1)) return false;
-  return word.compare_exchange_strong(holder, mine, std::memory_order_acquire);
+bool Ranges::take(int rank, int64_t from, int64_t to, bool writes) {
+  for (const Held& other : held_)
+    if (other.rank != rank && other.to > from && other.from < to && (writes || other.writes))
+      return false;
+  held_.push_back({rank, from, to, writes});
+  return true;
+}
+
+void Ranges::release(int rank) noexcept {
+  std::erase_if(held_, [rank](const Held& one) { return one.rank == rank; });
 }
 
 bool RangeLock::try_to_take(int64_t from, int64_t to, bool writes) noexcept {
-  if (!lock_word()) return false;
+  meeting_.take_guard();
   holder_ = -1;
   const int self = meeting_.communicator().rank();
   for (const int rank : meeting_.locals()) {
@@ -32,16 +35,23 @@ bool RangeLock::try_to_take(int64_t from, int64_t to, bool writes) noexcept {
     mine.writes = writes ? 1 : 0;
     held_ = true;
   }
-  meeting_.board(0)->range_lock.store(0, std::memory_order_release);
+  meeting_.drop_guard();
   return held_;
 }
 
 Failure RangeLock::take(int64_t from, int64_t to, bool writes) noexcept {
   if (from >= to) return {};
-  if (meeting_.board(0) == nullptr || !meeting_.on_one_host())
-    return failure(MPI_ERR_UNSUPPORTED_OPERATION,
-                   "the ranks of the file are on several hosts; this version supports atomic mode "
-                   "on one host only");
+  if (!meeting_.on_one_host()) {
+    Question question;
+    question.what = Question::Asks::kTake;
+    question.writes = writes ? 1 : 0;
+    question.from = from;
+    question.to = to;
+    Answer answer;
+    Failure failed = service_.ask(question, "a range of a file in atomic mode", &answer);
+    held_ = !failed;
+    return failed;
+  }
   if (try_to_take(from, to, writes)) return {};
   constexpr int64_t kMostSleepUs = 1000;
   core::Progress& progress = meeting_.communicator().channel().progress;
@@ -60,6 +70,13 @@ Failure RangeLock::take(int64_t from, int64_t to, bool writes) noexcept {
 void RangeLock::release() noexcept {
   if (!held_) return;
   held_ = false;
+  if (!meeting_.on_one_host()) {
+    Question question;
+    question.what = Question::Asks::kRelease;
+    Answer answer;
+    (void)service_.ask(question, "the release of a range of a file", &answer);
+    return;
+  }
   RangeEntry& mine = meeting_.board(meeting_.communicator().rank())->range;
   mine.to.store(0, std::memory_order_release);
   mine.from.store(0, std::memory_order_release);

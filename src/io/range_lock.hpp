@@ -1,17 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // RangeLock: conflicting transfers of a file in atomic mode take turns (MPI-5.0 section 14.6.1).
-// Each rank's range is on its board; rank 0's board has the word that guards the ranges. The word
-// and the ranges of a dead rank count as free.
+// Ranks of one host have their ranges on their boards; on several hosts rank 0 keeps all ranges.
+// The range of a dead rank counts as free.
 #pragma once
+
+#include <vector>
 
 #include "base/error.hpp"
 #include "io/meeting.hpp"
+#include "io/service.hpp"
 
 namespace tern::io {
 
+/// The ranges that rank 0 keeps for all hosts.
+class Ranges {
+ public:
+  [[nodiscard]] bool take(int rank, int64_t from, int64_t to, bool writes);
+  void release(int rank) noexcept;
+
+ private:
+  struct Held {
+    int rank;
+    int64_t from, to;
+    bool writes;
+  };
+  std::vector<Held> held_;
+};
+
 class RangeLock {
  public:
-  explicit RangeLock(const Meeting& meeting) noexcept : meeting_(meeting) {}
+  RangeLock(const Meeting& meeting, Service& service) noexcept
+      : meeting_(meeting), service_(service) {}
   RangeLock(const RangeLock&) = delete;
   RangeLock& operator=(const RangeLock&) = delete;
   ~RangeLock() { release(); }
@@ -22,9 +41,9 @@ class RangeLock {
 
  private:
   [[nodiscard]] bool try_to_take(int64_t from, int64_t to, bool writes) noexcept;
-  [[nodiscard]] bool lock_word() noexcept;
 
   const Meeting& meeting_;
+  Service& service_;
   bool held_ = false;
   int holder_ = -1;  // the rank that has a conflicting range
 };
