@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPICH's test/mpi: compiles the programs with Tern's mpicc, without MPICH's configure, and runs MPICH's lists."""
 import concurrent.futures
+import contextlib
 import os
 import re
 import shlex
@@ -46,6 +47,7 @@ CONFIGURED = """
 """
 # -fpermissive: GCC 14 rejects old C in old suites.
 FLAGS = ["-std=gnu11", "-O0", "-g0", "-w", "-fpermissive", "-DDTP_MPI_DATATYPE=MPI_INT"]
+FLAGS += [f"-DMPIO_{name}=MPI_{name}" for name in ("Request", "Wait", "Test")]  # ROMIO's names before MPI-3
 COMMON = ["util/mtest.c", "util/mtest_common.c", "util/dtypes.c"]
 MAIN = "util/run_mpitests.c"  # for programs without main; not in older suites
 # dtpools of MPICH 4.0 calls functions removed from MPI.
@@ -54,6 +56,7 @@ EITHER = ["util/mtest_single.c", "util/mtest_thread.c"]  # alternatives
 EXPECTED_SECONDS = 30  # the limit for a `fails` group: some runs hang
 TIMED_OUT = 124  # mpirun --timeout ends with this code
 PATIENCE = 60  # seconds for mpirun to end a job
+WRITERS = ("io", "errors/io", "romio")  # folders whose programs share names of files: each run gets an empty work folder
 WARNINGS = re.compile(r"^(?:MPICH: |WARNING: |(?:Abort.*)?application called MPI_Abort)")
 
 
@@ -80,13 +83,14 @@ def judge(result, code, output):
 
 class Suite:
     NAME = "MPICH's test/mpi"
+    FOLDER, MARK = "test/mpi", "util/mtest.c"  # the suite's folder in MPICH's sources, and a file in the folder
 
     def __init__(self, options, verdicts, mpi):
         self.options, self.verdicts, self.mpi = options, verdicts, mpi
         self.top = options.sources
-        if not (self.top / "util/mtest.c").is_file() and (self.top / "test/mpi/util/mtest.c").is_file():
-            self.top = self.top / "test/mpi"
-        self.build = options.build / "mpich"
+        if not (self.top / self.MARK).is_file() and (self.top / self.FOLDER / self.MARK).is_file():
+            self.top = self.top / self.FOLDER
+        self.build = options.build / options.suite
         self.make = lists.Makefiles(self.top)
         self.env = dict(os.environ, PATH=f"{options.prefix}/bin:{os.environ['PATH']}")
 
@@ -98,7 +102,7 @@ class Suite:
         return None if lists.list_in(self.top) else f"{self.top} has no testlist"
 
     def version(self):
-        for file in (self.top / "version.m4", self.top.parents[1] / "maint/version.m4"):
+        for file in (self.top / "version.m4", *(parent / "maint/version.m4" for parent in self.top.parents)):
             found = re.search(r"MPICH_VERSION_m4\],\s*\[([^\]]*)\]", file.read_text()) if file.is_file() else None
             if found:
                 return "MPICH " + found[1]
@@ -171,6 +175,14 @@ class Suite:
             return f"takes more than {self.options.memory:g} GB of memory, says its list"
         return "needs a GPU" if run.needs else None
 
+    def work_folder(self, run):
+        if run.folder in WRITERS:
+            return tempfile.TemporaryDirectory(dir=self.build, prefix="work.")
+        return contextlib.nullcontext(self.program(run).parent)
+
+    def judge(self, run, code, output):
+        return judge(run.result, code, output)
+
     def one(self, run, built):
         complaint = built.result()
         if complaint:
@@ -182,12 +194,12 @@ class Suite:
                    *self.verdicts.expected.words(run.name), str(self.program(run)), *run.arguments]
         env = dict(self.env, MPI_TEST_MARK=uuid.uuid4().hex, **run.environment)
         start = time.monotonic()
-        with tempfile.TemporaryFile() as file:
+        with tempfile.TemporaryFile() as file, self.work_folder(run) as folder:
             child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, env=env,
-                                     cwd=self.program(run).parent, start_new_session=True)
+                                     cwd=folder, start_new_session=True)
             in_time, _ = self.mpi.ended(child, limit + PATIENCE)
             output = self.mpi.read_all(file)
-        complaint = judge(run.result, child.returncode, output) if in_time else "mpirun --timeout does not end it"
+        complaint = self.judge(run, child.returncode, output) if in_time else "mpirun --timeout does not end it"
         if complaint and child.returncode == TIMED_OUT:
             complaint = f"still running after {limit:.0f} s"
         seconds = time.monotonic() - start
