@@ -379,7 +379,7 @@ Failure File::end_of_view(int64_t* etypes) const noexcept {
   int64_t bytes = 0;
   if (Failure failed = raw_.size(&bytes)) return failed;
   const int64_t etype = std::max<int64_t>(1, view_->etype_bytes());
-  *etypes = (view_->packed_before(bytes) + etype - 1) / etype;
+  *etypes = (view_->packed_before(bytes, 0) + etype - 1) / etype;
   return {};
 }
 
