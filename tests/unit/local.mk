@@ -8,6 +8,7 @@ unit_tests += tests/unit/core/communicator_test
 unit_tests += tests/unit/core/info_test
 unit_tests += tests/unit/core/topology_test
 unit_tests += tests/unit/io/datarep_test
+unit_tests += tests/unit/io/hints_test
 unit_tests += tests/unit/rma/epoch_test
 unit_tests += tests/unit/rma/stripes_test
 unit_tests += tests/unit/rma/window_test
