@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/file_types.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "core/datatype_build.hpp"

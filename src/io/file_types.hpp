@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <unordered_map>
+#include <utility>
 
 #include "core/datatype.hpp"
 #include "mpi.h"
