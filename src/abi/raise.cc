@@ -84,7 +84,10 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws)
                         call.hearer);
   const LastError last = take_last_error();
   *throws = core::keeps_exception_of(last.text);
-  if (*throws) return {};
+  if (*throws) {
+    api::keep_until_delivered({});
+    return {};
+  }
   std::string text;
   try {
     const std::string reason =

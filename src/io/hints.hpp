@@ -13,6 +13,7 @@
 
 #include "base/params.hpp"
 #include "core/info.hpp"
+#include "io/transfer.hpp"
 
 namespace tern::io {
 
@@ -78,6 +79,7 @@ class Hints {
   [[nodiscard]] bool maps() const noexcept {
     return way_ != IoWay::kPlain && value(Hint::kDsWrite) != kDisabled;
   }
+  [[nodiscard]] Ways ways() const noexcept { return {maps(), sieves(), way_ == IoWay::kMapped}; }
   /// Bytes of the stage of a rank.
   [[nodiscard]] int64_t buffer() const noexcept { return value(Hint::kCbBufferSize); }
   [[nodiscard]] int64_t sieve_bytes() const noexcept { return value(Hint::kIndRdBufferSize); }

@@ -148,7 +148,7 @@ void for_each_run(const std::byte* marks, int64_t units, Write&& write) noexcept
 }  // namespace
 
 Failure Stage::flush(const Rounds& rounds, int64_t round, int rank, const RawFile& file,
-                     FileWindow& window, IoWay way, bool writes) noexcept {
+                     FileWindow& window, const Ways& ways, bool writes) noexcept {
   const int64_t begin = rounds.begin_of(round) + rank * rounds.domain;
   const int64_t end = std::min(begin + rounds.domain, up(rounds.last, int64_t{1} << rounds.shift));
   if (begin >= end) return {};
@@ -166,7 +166,7 @@ Failure Stage::flush(const Rounds& rounds, int64_t round, int rank, const RawFil
     });
     const bool short_runs = runs > 1 && (marked << rounds.shift) / runs < file.system().least_write;
     FileWindow::Range range;
-    if (short_runs && file.system().maps && way != IoWay::kPlain &&
+    if (short_runs && file.system().maps && ways.maps &&
         ((high - low) << rounds.shift) <= FileWindow::kBytes)
       failed =
           window.map(file, begin + (low << rounds.shift), begin + (high << rounds.shift), &range);

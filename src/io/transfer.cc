@@ -168,10 +168,10 @@ Failure read_sieved(const Part& part, const Memory& memory, size_t offset, size_
 Way write_way(const Part& part, size_t bytes) noexcept {
   const View& view = part.view;
   if (view.dense() || static_cast<int64_t>(bytes) <= view.mean_block()) return Way::kBlock;
-  const bool may_map = part.file.system().maps && part.way != IoWay::kPlain &&
+  const bool may_map = part.file.system().maps && part.ways.maps &&
                        view.rises(part.first, static_cast<int64_t>(bytes));
   if (!may_map) return Way::kBlocks;
-  if (part.way == IoWay::kMapped) return Way::kMapped;
+  if (part.ways.maps_always) return Way::kMapped;
   return view.mean_block() < part.file.system().least_write && view.sparsity() <= kMostSparseMapping
              ? Way::kMapped
              : Way::kBlocks;
@@ -180,8 +180,8 @@ Way write_way(const Part& part, size_t bytes) noexcept {
 Way read_way(const Part& part, size_t bytes) noexcept {
   const View& view = part.view;
   if (view.dense() || static_cast<int64_t>(bytes) <= view.mean_block()) return Way::kBlock;
-  return view.rises(part.first, static_cast<int64_t>(bytes)) && view.mean_block() < kLeastRead &&
-                 view.sparsity() <= kMostSparse
+  return part.ways.sieves && view.rises(part.first, static_cast<int64_t>(bytes)) &&
+                 view.mean_block() < kLeastRead && view.sparsity() <= kMostSparse
              ? Way::kSieved
              : Way::kBlocks;
 }
@@ -196,7 +196,7 @@ Failure write(const Part& part, const Memory& memory, size_t offset, size_t byte
   if (mapped == bytes) return {};
   // The kernel refused a mapping.
   const Part rest{part.file, part.window, part.view, part.first + static_cast<int64_t>(mapped),
-                  part.way};
+                  part.ways};
   return write_blocks(rest, memory, offset + mapped, bytes - mapped);
 }
 
