@@ -23,7 +23,7 @@ void Transfer::SystemCall::work() noexcept {
   rings.wake();
 }
 
-Transfer::Transfer(Shared& shared, const Collectives::Call& call, bool background)
+Transfer::Transfer(Shared& shared, const Collective& call, bool background)
     : shared_(shared), call_(call), type_(call.memory.data().type), background_(background) {
   job_.progress = &shared.meeting.communicator().channel().progress;
   if (background_) worker_ = Worker::shared();
@@ -272,7 +272,7 @@ void Transfer::describe(WaitReport* report) const {
 }
 
 CollectiveCall::CollectiveCall(core::Object& file, core::Channel& in, Shared& shared,
-                               const Collectives::Call& call)
+                               const Collective& call)
     : FileRequest(file, in), transfer_(shared, call, true) {}
 
 bool CollectiveCall::advance() noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RangeLock: conflicting transfers of a file in atomic mode take turns (MPI-5.0 section 14.6.1).
-// Ranks of one host have their ranges on their boards; on several hosts rank 0 keeps all ranges.
-// The range of a dead rank counts as free.
+// A rank writes its range on its board; with several hosts, rank 0 keeps all ranges. The range of a
+// dead rank is free.
 #pragma once
 
 #include <vector>
