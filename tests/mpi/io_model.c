@@ -477,11 +477,16 @@ static void check_file(void) {
     CHECK_EQ(pread(fd, got, (size_t)end, 0), end);
     close(fd);
     if (memcmp(got, model, (size_t)end) != 0) {
-      long i = 0, last = end;
-      while (got[i] == model[i]) ++i;
-      while (got[last - 1] == model[last - 1]) --last;
-      FAIL("byte %ld of %ld of the file is %d, expected %d; the last wrong byte is %ld", i, end,
-           got[i], model[i], last - 1);
+      long first = -1, last = -1;
+      for (long i = 0, shown = 0; i < end; ++i) {
+        if (got[i] == model[i]) continue;
+        if (first < 0) first = i;
+        if (last >= 0 && i > last + 1 && ++shown < 20)
+          fprintf(stderr, "... to %ld, and from %ld\n", last, i);
+        last = i;
+      }
+      FAIL("byte %ld of %ld of the file is %d, expected %d; the last wrong byte is %ld", first, end,
+           got[first], model[first], last);
     }
   }
   OK(MPI_File_get_size(handle->file, &asked));
@@ -732,6 +737,7 @@ static void open_files(void) {
   OK(MPI_Info_create(&info));
   OK(MPI_Info_set(info, "romio_cb_write", hint[draw(&common, 3)]));
   OK(MPI_Info_set(info, "romio_cb_read", hint[draw(&common, 3)]));
+  if (traced() && rank == 0) { char v[2][MPI_MAX_INFO_VAL]; int f; MPI_Info_get(info, "romio_cb_write", 20, v[0], &f);  MPI_Info_get(info, "romio_cb_read", 20, v[1], &f); fprintf(stderr, "%ld: open with %s %s\n", operation, v[0], v[1]);}
   const long end = draw(&common, limit);
   ends[rank] = rank == 0 ? end : 0;
   if (rank == 0) {
