@@ -84,7 +84,10 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws)
                         call.hearer);
   const LastError last = take_last_error();
   *throws = core::keeps_exception_of(last.text);
-  if (*throws) return {};
+  if (*throws) {
+    api::keep_until_delivered({});
+    return {};
+  }
   std::string text;
   try {
     const std::string reason =
@@ -102,14 +105,13 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws)
 // function, because the handler may throw or jump.
 int raise(Call call, int code) {
   if (const auto requested = api::take_requested_call()) {
-    requested->run();
+    (void)requested->run();
     return MPI_SUCCESS;
   }
   bool throws = false;
   const core::ErrorHandler::UserCall handler = delivered(call, code, &throws);
   if (throws) core::throw_kept_exception();
-  handler.run();
-  return code;
+  return handler.target == Kind::kNone ? code : handler.run();
 }
 
 int not_running() noexcept {

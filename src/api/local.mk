@@ -37,6 +37,7 @@ api_sources += src/api/errhandler.cc
 api_sources += src/api/error_codes.cc
 api_sources += src/api/errors.cc
 api_sources += src/api/info.cc
+api_sources += src/api/io/datarep.cc
 api_sources += src/api/io/file.cc
 api_sources += src/api/io/file_transfer.cc
 api_sources += src/api/io/file_view.cc

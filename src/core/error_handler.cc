@@ -7,28 +7,33 @@
 
 namespace tern::core {
 
-void ErrorHandler::UserCall::run() const {
+int ErrorHandler::UserCall::run() const {
   int mutable_code = code;
   switch (target) {
     case Kind::kCommunicator: {
       auto word = reinterpret_cast<MPI_Comm>(handle);
-      return function.communicator(&word, &mutable_code);
+      function.communicator(&word, &mutable_code);
+      break;
     }
     case Kind::kFile: {
       auto word = reinterpret_cast<MPI_File>(handle);
-      return function.file(&word, &mutable_code);
+      function.file(&word, &mutable_code);
+      break;
     }
     case Kind::kSession: {
       auto word = reinterpret_cast<MPI_Session>(handle);
-      return function.session(&word, &mutable_code);
+      function.session(&word, &mutable_code);
+      break;
     }
     case Kind::kWindow: {
       auto word = reinterpret_cast<MPI_Win>(handle);
-      return function.window(&word, &mutable_code);
+      function.window(&word, &mutable_code);
+      break;
     }
     default:
-      return;
+      break;
   }
+  return mutable_code;
 }
 
 ErrorHandler::UserCall ErrorHandler::user_call(uintptr_t handle, int code) const noexcept {

@@ -56,13 +56,14 @@ class ErrorHandler final : public Object {
     MPI_Win_errhandler_function* window;
   };
   /// A user's handler may throw or longjmp, because no frame above run() holds a lock or a
-  /// destructor. The handler may free itself and the object.
+  /// destructor. The handler may free itself and the object. run() returns the code as the handler
+  /// leaves it, as in MPICH and Open MPI.
   struct UserCall {
     Kind target = Kind::kNone;
     Function function{};
     uintptr_t handle = 0;
     int code = 0;
-    void run() const;
+    [[nodiscard]] int run() const;
   };
   [[nodiscard]] UserCall user_call(uintptr_t handle, int code) const noexcept;
 

@@ -61,6 +61,10 @@ Card Transfer::own_card() const noexcept {
   Card card;
   card.set_error(call_.failed);
   if (shared_.meeting.communicator().process().node.oversubscribed) card.flags |= Card::kCrowded;
+  // The hints of ranks may differ after MPI_File_set_info.
+  const Exchanging hint = shared_.hints.exchanging(call_.writes);
+  if (hint == Exchanging::kNever) card.flags |= Card::kNoExchange;
+  if (hint == Exchanging::kAlways) card.flags |= Card::kExchange;
   if (call_.failed || call_.span.bytes == 0) return card;
   const View& view = *call_.view;
   const auto bytes = static_cast<int64_t>(call_.span.bytes);
@@ -72,18 +76,16 @@ Card Transfer::own_card() const noexcept {
       view.dense() ? 1 : std::max<int64_t>(1, bytes / std::max<int64_t>(1, view.mean_block()));
   card.bits = view.alignment_bits() | static_cast<uint64_t>(call_.span.first) |
               static_cast<uint64_t>(bytes);
-  if (!view.rises() || call_.atomic) card.flags |= Card::kNoExchange;
+  if (!view.rises(call_.span.first, bytes) || call_.atomic) card.flags |= Card::kNoExchange;
   return card;
 }
 
 bool Transfer::exchanges() const noexcept {
   const Card& all = agreed_;
-  const Exchanging hint = shared_.hints.exchanging(call_.writes);
   if ((all.flags & Card::kNoExchange) != 0 || shared_.stage_refused ||
-      !shared_.meeting.on_one_host() || shared_.meeting.locals().size() == 1 ||
-      hint == Exchanging::kNever || all.bytes == 0)
+      !shared_.meeting.on_one_host() || shared_.meeting.locals().size() == 1 || all.bytes == 0)
     return false;
-  if (hint == Exchanging::kAlways) return true;
+  if ((all.flags & Card::kExchange) != 0) return true;
   const int64_t least = (all.flags & Card::kCrowded) != 0 ? kLeastOwnCrowded : kLeastOwn;
   return (all.flags & Card::kInterleaved) != 0 && all.bytes / all.blocks < least &&
          (all.last - all.first) / all.bytes < kMostSparseExchange;
@@ -145,12 +147,12 @@ Failure Transfer::load() noexcept {
 
 Failure Transfer::flush() noexcept {
   return shared_.stage.flush(rounds_, round_, shared_.meeting.local_rank(), shared_.raw,
-                             shared_.window, shared_.hints.way(), !failed_);
+                             shared_.window, shared_.hints.ways(), !failed_);
 }
 
 Failure Transfer::move_own() noexcept {
   if (failed_) return {};
-  const Part part{shared_.raw, shared_.window, *call_.view, call_.span.first, shared_.hints.way()};
+  const Part part{shared_.raw, shared_.window, *call_.view, call_.span.first, shared_.hints.ways()};
   if (Failure failed = call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes)))
     return failed;
   if (call_.span.bytes == 0) return {};

@@ -12,7 +12,8 @@ namespace tern::io {
 
 class Conversion {
  public:
-  /// Allocates the bytes in the file's form. Throws Error, std::bad_alloc.
+  /// Allocates the bytes in the file's form. Throws std::bad_alloc. An error of the
+  /// representation waits for to_file() or from_file(), because other ranks expect a meeting.
   Conversion(core::Process& process, const core::Data& data, std::shared_ptr<const View> view);
 
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
@@ -31,6 +32,7 @@ class Conversion {
   const core::Data data_;
   const core::Ref<core::Datatype> type_;
   const std::shared_ptr<const View> view_;
+  Failure failed_;
   const size_t element_, bytes_;
   const std::unique_ptr<std::byte[]> bytes_of_file_;
 };

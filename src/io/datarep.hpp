@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Representation: the form of data in a file (MPI-5.0 section 14.5): native, internal, external32,
 // or registered by MPI_Register_datarep.
+// internal is external32, but longs have 8 bytes and wide characters 4: no value is cut.
 // Threads: any; a Representation is immutable, and the registry has a lock.
 #pragma once
 
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "core/datatype.hpp"
+#include "core/handle.hpp"
 #include "mpi.h"
 
 namespace tern::io {
@@ -42,14 +44,20 @@ class Representation {
 /// Returns null for an unknown name.
 [[nodiscard]] std::shared_ptr<const Representation> find_representation(const std::string& name);
 
-/// The functions of MPI_Register_datarep, or of its _c form: one of `read` and `read_large`.
+/// The functions of MPI_Register_datarep, or of its _c form: `read` and `write`, or `read_large`
+/// and `write_large`. A null function: data is as in memory.
 struct Conversions {
   MPI_Datarep_conversion_function *read = nullptr, *write = nullptr;
   MPI_Datarep_conversion_function_c *read_large = nullptr, *write_large = nullptr;
   MPI_Datarep_extent_function* extent = nullptr;
   void* extra = nullptr;
+  /// For datatypes that the user has freed.
+  core::HandleTable* handles = nullptr;
+  /// Tells whether a function may return the error code.
+  bool (*known_code)(int code) noexcept = nullptr;
 };
 
+/// The representation stays until the program ends.
 /// Throws Error: MPI_ERR_DUP_DATAREP, MPI_ERR_ARG.
 void register_representation(const std::string& name, const Conversions& conversions);
 

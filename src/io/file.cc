@@ -200,7 +200,7 @@ bool File::answer(int rank, const Question& question, Answer* answer) noexcept {
 
 Failure File::move(const Access& access, const Memory& memory, const Span& span,
                    size_t* done) noexcept {
-  const Part part{raw_, window_, *view_, span.first, hints.way()};
+  const Part part{raw_, window_, *view_, span.first, hints.ways()};
   if (span.bytes == 0) return {};
   RangeLock lock(*meeting_, service);
   if (atomic_)
@@ -290,7 +290,7 @@ core::Ref<FileRequest> File::start_checked(const Access& access) {
   } else {
     if (access.writes) has_written_.store(true, std::memory_order_relaxed);
     auto request = core::Ref<IndependentRequest>::adopt(
-        new IndependentRequest(*this, channel, raw_, window_, hints.way(), view_, span.first,
+        new IndependentRequest(*this, channel, raw_, window_, hints.ways(), view_, span.first,
                                memory, span.bytes, access.writes));
     made = core::Ref<FileRequest>(request.get());
     if (conversion) made->convert_with(conversion, access.writes);
@@ -385,7 +385,7 @@ Failure File::end_of_view(int64_t* etypes) const noexcept {
   int64_t bytes = 0;
   if (Failure failed = raw_.size(&bytes)) return failed;
   const int64_t etype = std::max<int64_t>(1, view_->etype_bytes());
-  *etypes = (view_->packed_before(bytes) + etype - 1) / etype;
+  *etypes = (view_->packed_before(bytes, 0) + etype - 1) / etype;
   return {};
 }
 

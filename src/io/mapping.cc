@@ -37,7 +37,7 @@ Failure write_mapped(const Part& part, const Memory& memory, size_t offset, size
   const int64_t end = part.first + static_cast<int64_t>(bytes);
   for (int64_t next = part.first; next < end;) {
     const int64_t low = view.at(next);
-    const int64_t stop = std::min(end, view.packed_before(low + FileWindow::kBytes));
+    const int64_t stop = std::min(end, view.packed_before(low + FileWindow::kBytes, next));
     FileWindow::Range range;
     if (Failure failed = part.window.map(part.file, low, view.end_of(next, stop - next), &range))
       return failed;

@@ -25,6 +25,7 @@ struct Card {
   static constexpr uint32_t kInterleaved = 1;
   static constexpr uint32_t kNoExchange = 2;  // a rank needs the way without exchange
   static constexpr uint32_t kCrowded = 4;     // more ranks than cores
+  static constexpr uint32_t kExchange = 8;    // a rank asks for the way with exchange
 
   int32_t code = 0;  // the first error
   uint32_t flags = 0;

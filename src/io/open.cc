@@ -43,14 +43,23 @@ int allgather(core::Communicator& among, const T& mine, std::vector<T>* all) {
   return among.channel().coll->run(operation);
 }
 
-int bcast(core::Communicator& among, OpenCard* card) {
+int bcast(core::Communicator& among, void* data, size_t bytes) {
   core::Datatype& byte = core::predefined_type(among.process(), MPI_BYTE);
   coll::Operation operation{};
   operation.collective = coll::Collective::kBcast;
   operation.communicator = &among;
-  operation.input = operation.output = {card, sizeof *card, &byte};
+  operation.input = operation.output = {data, static_cast<MPI_Count>(bytes), &byte};
   operation.serves = "MPI_File_open";
   return among.channel().coll->run(operation);
+}
+
+/// The text of rank 0.
+int bcast(core::Communicator& among, std::string* text) {
+  uint64_t length = text->size();
+  if (const int code = bcast(among, &length, sizeof length); code != MPI_SUCCESS || length == 0)
+    return code;
+  text->resize(length);
+  return bcast(among, text->data(), length);
 }
 
 Failure check_amode(int amode) noexcept {
@@ -95,29 +104,48 @@ class Opening {
       : parent_(parent),
         name_(without_prefix(name)),
         amode_(amode),
-        hints_(parent.process().params) {
-    if (info != nullptr) hints_.set(*info);
-  }
+        info_(info),
+        hints_(parent.process().params) {}
 
   int run(core::Ref<File>* made) {
     int code = exchange();
     if (code != MPI_SUCCESS) return code;
     derive();
+    if (code = share_hints(); code != MPI_SUCCESS) return give_up(code);
     if ((amode_ & MPI_MODE_CREATE) != 0) code = create();
     if (code == MPI_SUCCESS) code = open_all();
     if (code == MPI_SUCCESS) code = connect();
-    if (code != MPI_SUCCESS) {
-      const LastError error = take_last_error();
-      free();
-      return fail(code, "%s", error.text.c_str());
-    }
-    raw_.set_system(find_system(raw_.fd(), static_cast<int>(meeting_->leaders().size())));
+    if (code != MPI_SUCCESS) return give_up(code);
+    const auto hosts = static_cast<int>(meeting_->leaders().size());
+    raw_.set_system(find_system(raw_.fd(), hosts));
+    hints_.use(Hint::kCbNodes, hosts);
+    hints_.use(Hint::kVisibilityImmediate, hosts == 1 || raw_.system().is_local ? 1 : 0);
     *made = core::Ref<File>::adopt(
         new File(*own_, amode_, std::move(meeting_), std::move(raw_), hints_));
     return (amode_ & MPI_MODE_APPEND) == 0 ? MPI_SUCCESS : (*made)->append();
   }
 
  private:
+  int give_up(int code) noexcept {
+    const LastError error = take_last_error();
+    free();
+    return fail(code, "%s", error.text.c_str());
+  }
+
+  /// Rank 0 reads the files of hints; its values of the keys that must be equal count.
+  int share_hints() {
+    const auto share = [&](std::string text) {
+      if (const int code = bcast(*own_, &text); code != MPI_SUCCESS) return code;
+      hints_.take_text(text);
+      return static_cast<int>(MPI_SUCCESS);
+    };
+    const bool first = own_->rank() == 0;
+    int code = share(first ? Hints::read_file(parent_.process().params) : std::string());
+    if (info_ != nullptr) hints_.set(*info_, Hints::When::kOpen);
+    if (code == MPI_SUCCESS) code = share(first ? hints_.common_text() : std::string());
+    return code;
+  }
+
   /// On the user's communicator, where refused arguments of other ranks are reported.
   int exchange() {
     OpenCard mine;
@@ -167,7 +195,7 @@ class Opening {
     OpenCard card;
     const int exclusive = (amode_ & MPI_MODE_EXCL) != 0 ? O_EXCL : 0;
     if (own_->rank() == 0) card.set_error(open_here(O_CREAT | exclusive));
-    if (const int code = bcast(*own_, &card); code != MPI_SUCCESS) return code;
+    if (const int code = bcast(*own_, &card, sizeof card); code != MPI_SUCCESS) return code;
     return card.code == 0 ? MPI_SUCCESS : fail(card.code, "%s", card.text);
   }
 
@@ -185,10 +213,10 @@ class Opening {
     // Mappings need the right to read.
     const bool reads = (amode_ & MPI_MODE_RDONLY) != 0;
     flags |= O_CLOEXEC | (reads ? O_RDONLY : O_RDWR);
-    constexpr mode_t kMode = 0666;
-    int fd = open_again(flags, kMode);
+    const mode_t mode = hints_.file_perm().value_or(0666);
+    int fd = open_again(flags, mode);
     if (fd < 0 && errno == EACCES && (amode_ & MPI_MODE_WRONLY) != 0)
-      fd = open_again((flags & ~O_ACCMODE) | O_WRONLY, kMode);
+      fd = open_again((flags & ~O_ACCMODE) | O_WRONLY, mode);
     if (fd < 0) return failed("open", errno);
     raw_ = RawFile(Fd(fd), name_, own_->rank());
     if (::fstat(fd, &facts) != 0) return failed("find the size of", errno);
@@ -234,6 +262,7 @@ class Opening {
   core::Communicator& parent_;
   const std::string name_;
   const int amode_;
+  const core::Info* const info_;
   Hints hints_;
   core::Communicator* own_ = nullptr;
   std::unique_ptr<Meeting> meeting_;

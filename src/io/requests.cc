@@ -41,13 +41,13 @@ CompletedRequest::CompletedRequest(core::Object& file, core::Channel& in, MPI_Co
 }
 
 IndependentRequest::IndependentRequest(core::Object& file, core::Channel& in, const RawFile& raw,
-                                       FileWindow& window, IoWay way,
+                                       FileWindow& window, const Ways& ways,
                                        std::shared_ptr<const View> view, int64_t first,
                                        const Memory& memory, size_t bytes, bool writes)
     : FileRequest(file, in),
       raw_(raw),
       window_(window),
-      way_(way),
+      ways_(ways),
       view_(std::move(view)),
       first_(first),
       memory_(memory),
@@ -56,7 +56,7 @@ IndependentRequest::IndependentRequest(core::Object& file, core::Channel& in, co
       writes_(writes) {}
 
 void IndependentRequest::work() noexcept {
-  const Part part{raw_, window_, *view_, first_, way_};
+  const Part part{raw_, window_, *view_, first_, ways_};
   size_t done = writes_ ? bytes_ : 0;
   Failure failed =
       writes_ ? io::write(part, memory_, 0, bytes_) : io::read(part, memory_, 0, bytes_, &done);

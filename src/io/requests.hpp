@@ -44,7 +44,7 @@ class FileRequest : public core::Request {
 class IndependentRequest final : public FileRequest, public Job {
  public:
   IndependentRequest(core::Object& file, core::Channel& in, const RawFile& raw, FileWindow& window,
-                     IoWay way, std::shared_ptr<const View> view, int64_t first,
+                     const Ways& ways, std::shared_ptr<const View> view, int64_t first,
                      const Memory& memory, size_t bytes, bool writes);
   void work() noexcept override;
   void describe(WaitReport* report) const override;
@@ -54,7 +54,7 @@ class IndependentRequest final : public FileRequest, public Job {
  private:
   const RawFile& raw_;
   FileWindow& window_;
-  const IoWay way_;
+  const Ways ways_;
   const std::shared_ptr<const View> view_;
   const int64_t first_;
   const Memory memory_;

@@ -31,8 +31,8 @@ struct Stage::Piece {
         size_t bytes) noexcept {
     const int64_t begin = rounds.begin_of(round);
     const int64_t stop = from + static_cast<int64_t>(bytes);
-    first = std::clamp(view.packed_before(begin), from, stop);
-    end = std::clamp(view.packed_before(begin + rounds.range()), first, stop);
+    first = std::clamp(view.packed_before(begin, from), from, stop);
+    end = std::clamp(view.packed_before(begin + rounds.range(), from), first, stop);
   }
 };
 
@@ -148,7 +148,7 @@ void for_each_run(const std::byte* marks, int64_t units, Write&& write) noexcept
 }  // namespace
 
 Failure Stage::flush(const Rounds& rounds, int64_t round, int rank, const RawFile& file,
-                     FileWindow& window, IoWay way, bool writes) noexcept {
+                     FileWindow& window, const Ways& ways, bool writes) noexcept {
   const int64_t begin = rounds.begin_of(round) + rank * rounds.domain;
   const int64_t end = std::min(begin + rounds.domain, up(rounds.last, int64_t{1} << rounds.shift));
   if (begin >= end) return {};
@@ -166,7 +166,7 @@ Failure Stage::flush(const Rounds& rounds, int64_t round, int rank, const RawFil
     });
     const bool short_runs = runs > 1 && (marked << rounds.shift) / runs < file.system().least_write;
     FileWindow::Range range;
-    if (short_runs && file.system().maps && way != IoWay::kPlain &&
+    if (short_runs && file.system().maps && ways.maps &&
         ((high - low) << rounds.shift) <= FileWindow::kBytes)
       failed =
           window.map(file, begin + (low << rounds.shift), begin + (high << rounds.shift), &range);
@@ -209,7 +209,7 @@ Failure Stage::take(const Rounds& rounds, int64_t round, const View& view, int64
   for (int rank = 0; rank < ranks_; ++rank)
     reached = std::min(reached, end_of(round, rank).load(std::memory_order_relaxed));
   if (reached != std::numeric_limits<int64_t>::max())
-    piece.end = std::clamp(view.packed_before(reached), piece.first, piece.end);
+    piece.end = std::clamp(view.packed_before(reached, first), piece.first, piece.end);
   std::byte* const packed = memory.block() != nullptr ? nullptr : scratch(Scratch::kPacked);
   if (memory.block() == nullptr && packed == nullptr)
     return failure(MPI_ERR_NO_MEM, "no memory to unpack data");

@@ -45,7 +45,7 @@ class Stage {
                              const Memory& memory, size_t bytes) noexcept;
   /// Writes the marked bytes of a rank's domain, and clears the map.
   [[nodiscard]] Failure flush(const Rounds& rounds, int64_t round, int rank, const RawFile& file,
-                              FileWindow& window, IoWay way, bool writes) noexcept;
+                              FileWindow& window, const Ways& ways, bool writes) noexcept;
   /// Reads a rank's domain.
   [[nodiscard]] Failure load(const Rounds& rounds, int64_t round, int rank,
                              const RawFile& file) noexcept;

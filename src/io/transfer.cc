@@ -142,14 +142,15 @@ Failure read_sieved(const Part& part, const Memory& memory, size_t offset, size_
   const int64_t end = part.first + static_cast<int64_t>(bytes);
   for (int64_t next = part.first; next < end;) {
     const int64_t low = view.at(next);
-    int64_t stop = std::min(end, view.packed_before(low + static_cast<int64_t>(kScratchBytes)));
+    int64_t stop =
+        std::min(end, view.packed_before(low + static_cast<int64_t>(kScratchBytes), next));
     const int64_t high = view.end_of(next, stop - next);
     std::byte* const range = scratch(Scratch::kRange, low);
     if (range == nullptr) return no_room();
     size_t got = 0;
     Failure failed = part.file.read(range, static_cast<size_t>(high - low), low, &got);
     const bool ended = got < static_cast<size_t>(high - low);
-    if (ended) stop = std::min(stop, view.packed_before(low + static_cast<int64_t>(got)));
+    if (ended) stop = std::min(stop, view.packed_before(low + static_cast<int64_t>(got), next));
     const auto some = static_cast<size_t>(stop - next);
     std::byte* const to = packed != nullptr ? packed : memory.block() + offset + *done;
     view.gather(next, stop - next, to, range, low);
@@ -167,9 +168,10 @@ Failure read_sieved(const Part& part, const Memory& memory, size_t offset, size_
 Way write_way(const Part& part, size_t bytes) noexcept {
   const View& view = part.view;
   if (view.dense() || static_cast<int64_t>(bytes) <= view.mean_block()) return Way::kBlock;
-  const bool may_map = part.file.system().maps && part.way != IoWay::kPlain && view.rises();
+  const bool may_map = part.file.system().maps && part.ways.maps &&
+                       view.rises(part.first, static_cast<int64_t>(bytes));
   if (!may_map) return Way::kBlocks;
-  if (part.way == IoWay::kMapped) return Way::kMapped;
+  if (part.ways.maps_always) return Way::kMapped;
   return view.mean_block() < part.file.system().least_write && view.sparsity() <= kMostSparseMapping
              ? Way::kMapped
              : Way::kBlocks;
@@ -178,7 +180,8 @@ Way write_way(const Part& part, size_t bytes) noexcept {
 Way read_way(const Part& part, size_t bytes) noexcept {
   const View& view = part.view;
   if (view.dense() || static_cast<int64_t>(bytes) <= view.mean_block()) return Way::kBlock;
-  return view.rises() && view.mean_block() < kLeastRead && view.sparsity() <= kMostSparse
+  return part.ways.sieves && view.rises(part.first, static_cast<int64_t>(bytes)) &&
+                 view.mean_block() < kLeastRead && view.sparsity() <= kMostSparse
              ? Way::kSieved
              : Way::kBlocks;
 }
@@ -193,7 +196,7 @@ Failure write(const Part& part, const Memory& memory, size_t offset, size_t byte
   if (mapped == bytes) return {};
   // The kernel refused a mapping.
   const Part rest{part.file, part.window, part.view, part.first + static_cast<int64_t>(mapped),
-                  part.way};
+                  part.ways};
   return write_blocks(rest, memory, offset + mapped, bytes - mapped);
 }
 

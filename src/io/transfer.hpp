@@ -19,12 +19,18 @@ namespace tern::io {
 /// How a transfer moved its blocks, for TERN_EXPLAIN and MPI_T.
 enum class Way : uint8_t { kBlock, kBlocks, kMapped, kSieved };
 
+/// The ways that parameters and hints permit.
+struct Ways {
+  bool maps = true, sieves = true;
+  bool maps_always = false;  // also large blocks
+};
+
 struct Part {
   const RawFile& file;
   FileWindow& window;
   const View& view;
   int64_t first;  // packed byte of the view
-  IoWay way = IoWay::kAuto;
+  Ways ways = {};
 };
 
 /// way_of() is the way of a write or read of these bytes.

@@ -42,7 +42,8 @@ View::View(int64_t disp, Datatype& etype, Datatype& filetype,
                 strf("filetype has %lld bytes of data, which is not a multiple of the "
                      "%lld bytes of etype",
                      static_cast<long long>(size_), static_cast<long long>(etype_bytes_)));
-  order_ = core::order_of_copies(tile_->layout(), extent_);
+  order_ = core::order_of(tile_->layout());
+  tiles_rise_ = core::order_of_copies(tile_->layout(), extent_).rises();
   check_places(*tile_, order_, writes);
   dense_ = tile_->contiguous() || size_ == 0;
   mean_block_ = dense_              ? std::numeric_limits<int64_t>::max()
@@ -74,12 +75,12 @@ int64_t View::at(int64_t packed) const noexcept {
   return reinterpret_cast<intptr_t>(block.iov_base);
 }
 
-int64_t View::packed_before(int64_t offset) const noexcept {
+int64_t View::packed_before(int64_t offset, int64_t first) const noexcept {
   if (size_ == 0) return 0;
   const int64_t low = disp_ + tile_->true_lb();
   if (offset <= low) return 0;
   if (dense_) return offset - low;
-  const int64_t tile = extent_ > 0 ? (offset - low) / extent_ : 0;
+  const int64_t tile = tiles_rise_ ? (offset - low) / extent_ : first / size_;
   return tile * size_ + core::packed_before(tile_->layout(), offset - disp_ - tile * extent_);
 }
 

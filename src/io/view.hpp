@@ -33,8 +33,12 @@ class View {
 
   /// All data is one block.
   [[nodiscard]] bool dense() const noexcept { return dense_; }
-  /// Displacements never repeat, so packed_before() is defined.
-  [[nodiscard]] bool rises() const noexcept { return order_.rises(); }
+  /// The displacements of these bytes rise, so packed_before() is defined. The displacements of
+  /// one tile may rise although the next tile begins before the end of the tile.
+  [[nodiscard]] bool rises(int64_t first, int64_t bytes) const noexcept {
+    return order_.rises() &&
+           (tiles_rise_ || bytes == 0 || first / size_ == (first + bytes - 1) / size_);
+  }
   /// The bytes of a block of the file, on average.
   [[nodiscard]] int64_t mean_block() const noexcept { return mean_block_; }
   /// The bytes from one tile to the next, for each data byte.
@@ -52,8 +56,9 @@ class View {
   [[nodiscard]] int64_t end_of(int64_t first, int64_t bytes) const noexcept {
     return at(first + bytes - 1) + 1;
   }
-  /// The packed bytes in front of file offset `offset`; the view rises.
-  [[nodiscard]] int64_t packed_before(int64_t offset) const noexcept;
+  /// The packed bytes in front of file offset `offset`, for a range that rises and begins at
+  /// packed byte `first`.
+  [[nodiscard]] int64_t packed_before(int64_t offset, int64_t first) const noexcept;
   /// The blocks in the file of packed bytes [first, first + bytes), as far as `most` blocks reach:
   /// iov_base is a file offset. `covered` receives the bytes of these blocks.
   size_t blocks(int64_t first, int64_t bytes, iovec* out, size_t most,
@@ -73,7 +78,7 @@ class View {
   const std::shared_ptr<const Representation> representation_;
   core::Ref<core::Datatype> tile_;  // the filetype with the sizes of the representation
   int64_t etype_bytes_ = 1, size_ = 0, extent_ = 0, mean_block_ = 0;
-  bool dense_ = false;
+  bool dense_ = false, tiles_rise_ = true;
   core::LayoutOrder order_;
 };
 
