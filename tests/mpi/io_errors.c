@@ -211,10 +211,10 @@ static void view_errors(void) {
   FAILS(VIEW(file, 0, MPI_INT, type), MPI_ERR_IO);
   FAILS(VIEW(file, 100, MPI_INT, type), MPI_ERR_IO);
   OK(MPI_Type_free(&type));
-  // Tiles that overlap.
+  // Many programs pass tiles that overlap, but write one tile.
   OK(MPI_Type_create_resized(MPI_INT, 0, 2, &type));
   OK(MPI_Type_commit(&type));
-  FAILS(VIEW(file, 0, MPI_BYTE, type), MPI_ERR_IO);
+  OK(VIEW(file, 0, MPI_BYTE, type));
   OK(MPI_Type_free(&type));
   OK(MPI_File_close(&reading));
   OK(MPI_File_close(&file));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random views and transfers against a byte array, which has the whole file with all holes. Each
 // rank writes bytes of its own. Arguments: operations, seed, folder. SEED=number replaces the
-// seed.
+// seed. A full run has 10,000 operations for each 300.
+// timeout: 300
 // ranks: 2 3 4
 // full-ranks: 8
 // args: 300 1
@@ -799,7 +800,9 @@ static void make_model(void) {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   const char *again = getenv("SEED"), *temporary = getenv("TMPDIR");
+  const char* full = getenv("FULL");
   operations = argc > 1 ? atol(argv[1]) : 300;
+  if (full != NULL && *full != '\0' && operations == 300) operations = 10000;
   seed = again != NULL ? atol(again) : argc > 2 ? atol(argv[2]) : 1;
   if (argc > 3) temporary = argv[3];
   snprintf(folder, sizeof folder, "%s/io_model.XXXXXX", temporary != NULL ? temporary : "/tmp");
