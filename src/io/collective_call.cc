@@ -185,10 +185,10 @@ Failure Transfer::move_own() noexcept {
   if (call_.span.bytes == 0) return {};
   RangeLock lock(shared_.meeting, shared_.service);
   if (call_.atomic)
-    if (Failure failed =
-            lock.take(call_.view->at(call_.span.first),
-                      call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
-                      call_.writes))
+    if (Failure failed = lock.take(
+            call_.view->at(call_.span.first),
+            call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
+            call_.writes, background_ ? RangeLock::Thread::kWorker : RangeLock::Thread::kCaller))
       return failed;
   if (!background_)
     io::note(part, shared_.meeting.communicator().process(), call_.writes, call_.span.bytes);

@@ -4,6 +4,7 @@
 // dead rank is free.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/error.hpp"
@@ -35,8 +36,10 @@ class RangeLock {
   RangeLock& operator=(const RangeLock&) = delete;
   ~RangeLock() { release(); }
 
+  enum class Thread : uint8_t { kCaller, kWorker };
   /// Waits until no other rank transfers bytes [from, to), except reads beside a read.
-  [[nodiscard]] Failure take(int64_t from, int64_t to, bool writes) noexcept;
+  [[nodiscard]] Failure take(int64_t from, int64_t to, bool writes,
+                             Thread in = Thread::kCaller) noexcept;
   void release() noexcept;
 
  private:
