@@ -99,8 +99,9 @@ class File final : public core::Object, Service::Owner {
   [[nodiscard]] bool orders_hosts(const Access& access) const noexcept {
     return access.collective && access.where == Access::Where::kShared && !meeting_->on_one_host();
   }
-  /// On several hosts: the position behind the ranks before, at the shared pointer.
-  [[nodiscard]] Failure order_hosts(size_t bytes, Failure mine, Span* span) noexcept;
+  /// On several hosts: the position behind the ranks before, at the shared pointer. After an error,
+  /// equal on all ranks, no transfer follows.
+  [[nodiscard]] Failure order_hosts(size_t bytes, const Failure& mine, Span* span) noexcept;
 
   core::Communicator& own_;
   const int amode_;

@@ -6,6 +6,7 @@ io_sources += src/io/conversion.cc
 io_sources += src/io/datarep.cc
 io_sources += src/io/file.cc
 io_sources += src/io/file_window.cc
+io_sources += src/io/file_transfer.cc
 io_sources += src/io/file_types.cc
 io_sources += src/io/hints.cc
 io_sources += src/io/mapping.cc
