@@ -23,7 +23,7 @@ void Transfer::SystemCall::work() noexcept {
   rings.wake();
 }
 
-Transfer::Transfer(Shared& shared, const Collectives::Call& call, bool background)
+Transfer::Transfer(Shared& shared, const Collective& call, bool background)
     : shared_(shared), call_(call), type_(call.memory.data().type), background_(background) {
   job_.progress = &shared.meeting.communicator().channel().progress;
   if (background_) worker_ = Worker::shared();
@@ -185,10 +185,10 @@ Failure Transfer::move_own() noexcept {
   if (call_.span.bytes == 0) return {};
   RangeLock lock(shared_.meeting, shared_.service);
   if (call_.atomic)
-    if (Failure failed =
-            lock.take(call_.view->at(call_.span.first),
-                      call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
-                      call_.writes))
+    if (Failure failed = lock.take(
+            call_.view->at(call_.span.first),
+            call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
+            call_.writes, background_ ? RangeLock::Thread::kWorker : RangeLock::Thread::kCaller))
       return failed;
   if (!background_)
     io::note(part, shared_.meeting.communicator().process(), call_.writes, call_.span.bytes);
@@ -272,7 +272,7 @@ void Transfer::describe(WaitReport* report) const {
 }
 
 CollectiveCall::CollectiveCall(core::Object& file, core::Channel& in, Shared& shared,
-                               const Collectives::Call& call)
+                               const Collective& call)
     : FileRequest(file, in), transfer_(shared, call, true) {}
 
 bool CollectiveCall::advance() noexcept {

@@ -2,14 +2,16 @@
 // CollectiveCall: one collective transfer, as a coroutine.
 #pragma once
 
-#include "io/collectives.hpp"
+#include "io/collective.hpp"
+#include "io/requests.hpp"
+#include "io/task.hpp"
 
 namespace tern::io {
 
 class Transfer {
  public:
   /// `background`: system calls run in the worker.
-  Transfer(Shared& shared, const Collectives::Call& call, bool background);
+  Transfer(Shared& shared, const Collective& call, bool background);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -66,7 +68,7 @@ class Transfer {
   }
 
   Shared& shared_;
-  Collectives::Call call_;
+  Collective call_;
   const core::Ref<core::Datatype> type_;
   bool background_;
   Card agreed_;  // of the first meeting
@@ -83,7 +85,7 @@ class Transfer {
 class CollectiveCall final : public FileRequest {
  public:
   CollectiveCall(core::Object& file, core::Channel& in, Shared& shared,
-                 const Collectives::Call& call);
+                 const Collective& call);
   void describe(WaitReport* report) const override { transfer_.describe(report); }
   /// Continues as far as possible. Returns true at the end.
   [[nodiscard]] bool advance() noexcept;

@@ -21,6 +21,11 @@ constexpr size_t kMostAtOnce = 64 * 1024;  // nonblocking transfers up to here r
 
 int no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "no memory for a transfer of a file"); }
 
+/// For other ranks, whose arguments are right.
+Failure from_rank(int rank, const Failure& failed) noexcept {
+  return failed ? failure(failed.code, "rank %d: %s", rank, failed.text.c_str()) : Failure{};
+}
+
 void fill(MPI_Status* status, MPI_Count bytes) noexcept {
   core::Outcome outcome;
   outcome.bytes = bytes;
@@ -215,6 +220,7 @@ Collectives::Call File::call_of(const Access& access, const Span& span, const Me
                                 Failure failed) noexcept {
   if (access.writes) has_written_.store(true, std::memory_order_relaxed);
   const bool ordered = access.where == Access::Where::kShared && meeting_->on_one_host();
+  if (failed) failed = from_rank(own_.rank(), failed);
   return {access.writes, view_, span, memory, std::move(failed), atomic_, ordered, nullptr};
 }
 
@@ -368,7 +374,7 @@ int File::agree(const Failure& mine) noexcept {
 
 int File::agree_on(const char* name, int64_t value, const Failure& mine) noexcept {
   Card card;
-  card.set_error(mine);
+  card.set_error(from_rank(own_.rank(), mine));
   card.first = card.last = value;
   if (Failure failed = collectives.agree(&card)) return fail(failed);
   if (card.first == card.last) return MPI_SUCCESS;

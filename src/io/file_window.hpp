@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // FileWindow: a shared mapping of a part of a file, kept between calls. Why: on ext4 the first
 // write fault of a page costs microseconds; later stores cost none until the page is written back.
-// Safety: a file that is too short is extended with disk space (fallocate), and
-// MADV_POPULATE_WRITE (Linux 5.14) gives each page its disk space before the first store. So a full
-// disk is an error and no signal. A process that truncates the file during a copy ends this process
-// with SIGBUS; TERN_IO=plain avoids mappings.
-// Threads: any; one caller at a time uses the window, and others map ranges of their own.
+// Safety: fallocate extends a short file with disk space, and MADV_POPULATE_WRITE (Linux 5.14)
+// gives each page disk space before the first store, so a full disk causes an error instead of a
+// signal. A process that truncates the file during a copy ends this process with SIGBUS;
+// TERN_IO=plain avoids mappings.
+// Threads: any; a single caller uses the window, and concurrent callers map separate ranges.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 
 #include "base/params.hpp"
 #include "core/info.hpp"
-#include "io/transfer.hpp"
+#include "io/part.hpp"
 
 namespace tern::io {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/range_lock.hpp"
 
+#include <time.h>
+
 #include "core/channel.hpp"
 #include "mpi.h"
 
@@ -39,7 +41,7 @@ bool RangeLock::try_to_take(int64_t from, int64_t to, bool writes) noexcept {
   return held_;
 }
 
-Failure RangeLock::take(int64_t from, int64_t to, bool writes) noexcept {
+Failure RangeLock::take(int64_t from, int64_t to, bool writes, Thread in) noexcept {
   if (from >= to) return {};
   if (!meeting_.on_one_host()) {
     Question question;
@@ -53,6 +55,12 @@ Failure RangeLock::take(int64_t from, int64_t to, bool writes) noexcept {
     return failed;
   }
   if (try_to_take(from, to, writes)) return {};
+  if (in == Thread::kWorker) {
+    // Progress belongs to the threads that call MPI. No holder of a range waits for this rank.
+    const timespec pause{0, 50'000};
+    while (!try_to_take(from, to, writes)) (void)::nanosleep(&pause, nullptr);
+    return {};
+  }
   constexpr int64_t kMostSleepUs = 1000;
   core::Progress& progress = meeting_.communicator().channel().progress;
   const core::ChannelLock lock(progress);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // RangeLock: conflicting transfers of a file in atomic mode take turns (MPI-5.0 section 14.6.1).
-// Ranks of one host have their ranges on their boards; on several hosts rank 0 keeps all ranges.
-// The range of a dead rank counts as free.
+// A rank writes its range on its board; with several hosts, rank 0 keeps all ranges. The range of a
+// dead rank is free.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/error.hpp"
@@ -35,8 +36,10 @@ class RangeLock {
   RangeLock& operator=(const RangeLock&) = delete;
   ~RangeLock() { release(); }
 
+  enum class Thread : uint8_t { kCaller, kWorker };
   /// Waits until no other rank transfers bytes [from, to), except reads beside a read.
-  [[nodiscard]] Failure take(int64_t from, int64_t to, bool writes) noexcept;
+  [[nodiscard]] Failure take(int64_t from, int64_t to, bool writes,
+                             Thread in = Thread::kCaller) noexcept;
   void release() noexcept;
 
  private:

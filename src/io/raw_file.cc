@@ -235,8 +235,10 @@ Failure RawFile::extend(int64_t bytes) const noexcept {
 }
 
 Failure RawFile::sync() const noexcept {
-  while (::fsync(fd()) != 0)
-    if (errno != EINTR && errno != EINVAL) return failed("flush", errno);
+  while (::fsync(fd()) != 0) {
+    if (errno == EINVAL) return {};  // a device without a cache
+    if (errno != EINTR) return failed("flush", errno);
+  }
   return {};
 }
 
