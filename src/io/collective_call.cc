@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <new>
 
-#include "io/range_lock.hpp"
-
 namespace tern::io {
 namespace {
 
@@ -24,7 +22,11 @@ void Transfer::SystemCall::work() noexcept {
 }
 
 Transfer::Transfer(Shared& shared, const Collective& call, bool background)
-    : shared_(shared), call_(call), type_(call.memory.data().type), background_(background) {
+    : shared_(shared),
+      call_(call),
+      type_(call.memory.data().type),
+      background_(background),
+      range_(shared.meeting, shared.service) {
   job_.progress = &shared.meeting.communicator().channel().progress;
   if (background_) worker_ = Worker::shared();
   task_ = run();
@@ -136,6 +138,13 @@ void Transfer::hand_out_places() noexcept {
   meeting.wake_locals();
 }
 
+bool Transfer::range_taken() noexcept {
+  if (failed_ || call_.span.bytes == 0) return true;
+  return range_.take({call_.view->at(call_.span.first),
+                      call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
+                      call_.writes});
+}
+
 bool Transfer::ordered() noexcept {
   return shared_.meeting.board(0)->ordered.load(std::memory_order_acquire) ==
          shared_.meeting.number();
@@ -183,13 +192,6 @@ Failure Transfer::move_own() noexcept {
   if (Failure failed = call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes)))
     return failed;
   if (call_.span.bytes == 0) return {};
-  RangeLock lock(shared_.meeting, shared_.service);
-  if (call_.atomic)
-    if (Failure failed = lock.take(
-            call_.view->at(call_.span.first),
-            call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
-            call_.writes, background_ ? RangeLock::Thread::kWorker : RangeLock::Thread::kCaller))
-      return failed;
   if (!background_)
     io::note(part, shared_.meeting.communicator().process(), call_.writes, call_.span.bytes);
   if (call_.writes) {
@@ -227,8 +229,11 @@ Task Transfer::run() {
     exchange = !shared_.stage_refused;
   }
   if (!exchange) {
+    if (call_.atomic) co_await Wait{*this, &Transfer::range_taken};
+    note(range_.failed());
     co_await in_worker(&Transfer::move_own);
     note(std::move(job_.result));
+    if (call_.atomic) co_await Wait{*this, &Transfer::range_released};
   } else {
     note_exchange();
     rounds_ = shared_.stage.plan(agreed_.first, agreed_.last, agreed_.bits);
@@ -264,7 +269,9 @@ Task Transfer::run() {
 }
 
 void Transfer::describe(WaitReport* report) const {
-  if (waits_for_ == &Transfer::worked)
+  if (waits_for_ == &Transfer::range_taken || waits_for_ == &Transfer::range_released)
+    range_.describe(report);
+  else if (waits_for_ == &Transfer::worked)
     report->words +=
         strf("system calls of a collective transfer of %s", shared_.raw.name().c_str());
   else

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "io/collective.hpp"
+#include "io/range_lock.hpp"
 #include "io/requests.hpp"
 #include "io/task.hpp"
 
@@ -50,6 +51,8 @@ class Transfer {
   [[nodiscard]] Wait in_worker(Failure (Transfer::*body)() noexcept) noexcept;
   [[nodiscard]] bool worked() noexcept { return job_.done.load(std::memory_order_acquire); }
   [[nodiscard]] bool ordered() noexcept;
+  [[nodiscard]] bool range_taken() noexcept;
+  [[nodiscard]] bool range_released() noexcept { return range_.release(); }
   /// Keeps the error of the last meeting. Returns false after an error.
   [[nodiscard]] bool agreed() noexcept;
 
@@ -77,6 +80,7 @@ class Transfer {
   Failure failed_;
   size_t moved_ = 0;
   bool (Transfer::*waits_for_)() noexcept = nullptr;
+  RangeLock range_;
   SystemCall job_;
   std::shared_ptr<Worker> worker_;
   Task task_;
@@ -84,8 +88,7 @@ class Transfer {
 
 class CollectiveCall final : public FileRequest {
  public:
-  CollectiveCall(core::Object& file, core::Channel& in, Shared& shared,
-                 const Collective& call);
+  CollectiveCall(core::Object& file, core::Channel& in, Shared& shared, const Collective& call);
   void describe(WaitReport* report) const override { transfer_.describe(report); }
   /// Continues as far as possible. Returns true at the end.
   [[nodiscard]] bool advance() noexcept;
