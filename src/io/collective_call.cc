@@ -78,8 +78,18 @@ Card Transfer::own_card() const noexcept {
       view.dense() ? 1 : std::max<int64_t>(1, bytes / std::max<int64_t>(1, view.mean_block()));
   card.bits = view.alignment_bits() | static_cast<uint64_t>(call_.span.first) |
               static_cast<uint64_t>(bytes);
+  if (!overwrites(card.last)) card.flags |= Card::kNoOverwrite;
   if (!view.rises(call_.span.first, bytes) || call_.atomic) card.flags |= Card::kNoExchange;
   return card;
+}
+
+/// Small blocks inside the file: each rank copies into a mapping of cached pages, without another
+/// copy and without the lock of the file.
+bool Transfer::overwrites(int64_t end) const noexcept {
+  const FileSystem& system = shared_.raw.system();
+  int64_t size = 0;
+  return call_.writes && system.maps && system.faults_fast && shared_.hints.maps() &&
+         !shared_.raw.size(&size) && end <= size;
 }
 
 bool Transfer::exchanges() const noexcept {
@@ -88,6 +98,7 @@ bool Transfer::exchanges() const noexcept {
       !shared_.meeting.on_one_host() || shared_.meeting.locals().size() == 1 || all.bytes == 0)
     return false;
   if ((all.flags & Card::kExchange) != 0) return true;
+  if (call_.writes && (all.flags & Card::kNoOverwrite) == 0) return false;
   const int64_t least = (all.flags & Card::kCrowded) != 0 ? kLeastOwnCrowded : kLeastOwn;
   return (all.flags & Card::kInterleaved) != 0 && all.bytes / all.blocks < least &&
          (all.last - all.first) / all.bytes < kMostSparseExchange;
@@ -188,7 +199,10 @@ Failure Transfer::flush() noexcept {
 
 Failure Transfer::move_own() noexcept {
   if (failed_) return {};
-  const Part part{shared_.raw, shared_.window, *call_.view, call_.span.first, shared_.hints.ways()};
+  Ways ways = shared_.hints.ways();
+  if ((agreed_.flags & Card::kNoOverwrite) == 0)
+    ways.maps_below = std::max(ways.maps_below, kLeastOwn);
+  const Part part{shared_.raw, shared_.window, *call_.view, call_.span.first, ways};
   if (Failure failed = call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes)))
     return failed;
   if (call_.span.bytes == 0) return {};

@@ -58,6 +58,7 @@ class Transfer {
 
   [[nodiscard]] Card own_card() const noexcept;
   [[nodiscard]] bool exchanges() const noexcept;
+  [[nodiscard]] bool overwrites(int64_t end) const noexcept;
   [[nodiscard]] Card offer_stage() noexcept;
   void open_stage() noexcept;
   [[nodiscard]] Failure move_own() noexcept;

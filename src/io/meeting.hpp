@@ -23,9 +23,10 @@ namespace tern::io {
 struct Card {
   // The ranges of two ranks overlap, or do not rise with the ranks.
   static constexpr uint32_t kInterleaved = 1;
-  static constexpr uint32_t kNoExchange = 2;  // a rank needs the way without exchange
-  static constexpr uint32_t kCrowded = 4;     // more ranks than cores
-  static constexpr uint32_t kExchange = 8;    // a rank asks for the way with exchange
+  static constexpr uint32_t kNoExchange = 2;    // a rank needs the way without exchange
+  static constexpr uint32_t kCrowded = 4;       // more ranks than cores
+  static constexpr uint32_t kExchange = 8;      // a rank asks for the way with exchange
+  static constexpr uint32_t kNoOverwrite = 16;  // mappings of cached pages do not serve a rank
 
   int32_t code = 0;  // the first error
   uint32_t flags = 0;

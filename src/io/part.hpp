@@ -13,7 +13,7 @@ namespace tern::io {
 /// Ways permitted by parameters and hints.
 struct Ways {
   bool maps = true, sieves = true;
-  bool maps_always = false;  // also large blocks
+  int64_t maps_below = 0;  // bytes of a block; 0: the file system's limit
 };
 
 struct Part {

@@ -90,6 +90,7 @@ FileSystem find_system(int fd, int hosts) noexcept {
     found.is_local = true;
     found.maps = row.maps && hosts == 1;
     found.least_write = row.least_write;
+    found.faults_fast = row.magic == TMPFS_MAGIC;
   }
   return found;
 }
