@@ -11,6 +11,8 @@ EXTRA_DIST += \
 	examples/digits/digits.cc \
 	examples/digits/images.hpp \
 	examples/digits/layer.hpp \
+	examples/fractal/README.md \
+	examples/fractal/fractal.c \
 	examples/gpu/README.md \
 	examples/gpu/gpu.c \
 	examples/gpu/memory.h \

@@ -4,7 +4,7 @@ dist_man_MANS += man/man1/mpicc.1 man/man1/tern_info.1
 dist_man_MANS += man/man3/MPIX_Boot_provide.3 man/man3/MPIX_Comm_interrupt.3
 dist_man_MANS += man/man3/MPIX_Continue.3
 dist_man_MANS += man/man3/MPIX_GPU_query_support.3 man/man3/MPIX_Query_cuda_support.3
-dist_man_MANS += man/man7/tern.7 man/man7/tern_abi.7 man/man7/tern_gpu.7
+dist_man_MANS += man/man7/tern.7 man/man7/tern_abi.7 man/man7/tern_gpu.7 man/man7/tern_io.7
 dist_man_MANS += man/man7/tern_torch.7 man/man7/tern_troubleshooting.7
 
 # Links: other names of a page.

@@ -165,10 +165,6 @@ class Page:
         if self.function.chapter == 'tool':
             return [[f'Tern does not implement this function yet: every call returns {error}.']]
         text = f'Tern does not implement this function yet: every call fails with {error}.'
-        kinds = {p.kind for p in self.function.params}
-        if self.function.chapter == 'io' or 'file' in kinds:
-            return [[f'{text} As usual for files, the call returns the code and the program continues. '
-                     'The rest of this page describes the function of the standard.']]
         comm = next((p.name for p in self.function.params if p.kind == 'comm' and p.direction != 'out'), None)
         whose = f'`{comm}`' if comm else 'MPI_COMM_SELF'
         return [[f'{text} The call invokes the error handler of {whose}; the default handler ends the program. '

@@ -23,6 +23,11 @@ class PageError(Exception):
     pass
 
 
+def filled(text, words):
+    """The text with words in place of {name}, {1} and so on."""
+    return re.sub(r'\{([\w ]*)\}', lambda found: words.get(found[1], found[0]), text)
+
+
 @dataclass
 class Text:
     """The text of a page: paragraphs, sections of paragraphs, and lists. A paragraph is a list of lines."""
@@ -44,7 +49,7 @@ class Text:
     def filled(self, words):
         """A copy with words in place of {name}, {1} and so on."""
         def fill(text):
-            return re.sub(r'\{([\w ]*)\}', lambda found: words.get(found[1], found[0]), text)
+            return filled(text, words)
 
         def lines(paragraphs):
             return [[fill(line) for line in paragraph] for paragraph in paragraphs]
@@ -244,10 +249,10 @@ class Pages:
             known[name] = entry
 
     def taken(self, entry, words):
-        """The entry's text, followed by the texts of its `with:`."""
+        """The entry's text, followed by the texts of its `with:`, whose names may have blanks."""
         text = Text()
         text.behind(entry.text)
-        for name in entry.takes:
+        for name in [filled(one, words) for one in entry.takes]:
             if name not in self.shared:
                 raise PageError(f'{entry.place}: with: there is no [*{name}]')
             text.behind(self.taken(self.shared[name], {}))

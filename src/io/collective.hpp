@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collective: a collective transfer of a file, and the state that all transfers of the file use.
+// Collective: a collective transfer of a file, and the state shared by all transfers of the file.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace tern::io {
 struct Collective {
   bool writes = false;
   std::shared_ptr<const View> view;
-  Span span;  // ordered: `first` is found by the transfer
+  Span span;  // ordered: the transfer finds `first`
   Memory memory;
   Failure failed;  // of this rank, before the transfer
   bool atomic = false;
@@ -27,7 +27,7 @@ struct Collective {
   std::shared_ptr<Conversion> conversion;
 };
 
-/// The state of a file that its collective transfers share.
+/// The state shared by the collective transfers of a file.
 struct Shared {
   Meeting& meeting;
   const RawFile& raw;

@@ -20,7 +20,7 @@ from abi_errors_program import HEAD, KINDS, TAIL  # noqa: E402
 
 GOOD = dict(comm='MPI_COMM_SELF', datatype='MPI_INT', group='MPI_GROUP_EMPTY', op='MPI_SUM', rma_op='MPI_SUM',
             errhandler='MPI_ERRORS_RETURN', info='info', hints='MPI_INFO_NULL', request='partitioned',
-            live_request='partitioned', message='message', session='session', win='window', stream='stream', string='"word"', keyval='comm_key',
+            live_request='partitioned', message='message', session='session', win='window', file='file', stream='stream', string='"word"', keyval='comm_key',
             status='(MPI_Status*)room')
 SKIP = {'Abort'}
 
@@ -59,7 +59,7 @@ class Calls:
 
     def lines(self):
         for p in self.shown:
-            if p.raw is None and p.kind != 'file':
+            if p.raw is None:
                 yield from self.handle(p) if p.handle else self.plain(p)
 
     def handle(self, p):

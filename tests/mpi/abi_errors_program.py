@@ -12,7 +12,7 @@ HEAD = '''#include <mpix.h>
 #include <string.h>
 
 enum { k_none, k_comm, k_type, k_group, k_op, k_errhandler, k_info, k_session, k_request, k_message,
-       k_win, k_stream };
+       k_win, k_file, k_stream };
 enum { k_most = 128 };
 static uintptr_t bad_words[k_most];  /* valid for at most one kind; may be the kind's null handle */
 static int right_kind[k_most], is_null[k_most], bad_count, wrong, calls;
@@ -20,6 +20,7 @@ static int comm_key, type_key, stale_key;
 static char room[1 << 16];
 static MPI_Session session;
 static MPI_Win window;
+static MPI_File file;
 static MPIX_Stream stream;
 static MPI_Datatype uncommitted;
 static MPI_Info info;
@@ -103,11 +104,11 @@ static void constants(void) {
   CONSTANT(MPI_ERRORS_RETURN, k_errhandler);
   CONSTANT(MPI_INFO_ENV, k_info);
   NULL_HANDLE(MPI_WIN_NULL, k_win);
-  CONSTANT(MPI_FILE_NULL, k_none);
+  NULL_HANDLE(MPI_FILE_NULL, k_file);
   NULL_HANDLE(MPIX_STREAM_NULL, k_stream);
 }
 
-static void live(void) {
+static void live(const char* name) {
   static int sent;
   MPI_Comm comm;
   MPI_Group group;
@@ -128,6 +129,7 @@ static void live(void) {
   while (!flag) MPI_Improbe(0, 7, MPI_COMM_SELF, &flag, &message, MPI_STATUS_IGNORE);
   MPI_Win_create(&sent, sizeof sent, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
   MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+  if (MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) != 0) exit(4);
   LIVE(comm, k_comm);
   LIVE(uncommitted, k_type);
   LIVE(group, k_group);
@@ -138,6 +140,7 @@ static void live(void) {
   LIVE(request, k_request);
   LIVE(message, k_message);
   LIVE(window, k_win);
+  LIVE(file, k_file);
   MPIX_Stream_create(MPI_INFO_NULL, &stream);
   LIVE(stream, k_stream);
 }
@@ -151,7 +154,7 @@ static void live(void) {
     word((void*)kept, k_none, 0);                       \\
   } while (0)
 
-static void stale(void) {
+static void stale(const char* name) {
   static int value;
   STALE(MPI_Comm, MPI_Comm_dup(MPI_COMM_SELF, &made), MPI_Comm_free(&made));
   STALE(MPI_Datatype, MPI_Type_contiguous(2, MPI_INT, &made), MPI_Type_free(&made));
@@ -161,6 +164,7 @@ static void stale(void) {
   STALE(MPI_Info, MPI_Info_create(&made), MPI_Info_free(&made));
   STALE(MPI_Session, MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &made), MPI_Session_finalize(&made));
   STALE(MPI_Win, MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &made), MPI_Win_free(&made));
+  STALE(MPI_File, MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &made), MPI_File_close(&made));
   STALE(MPIX_Stream, MPIX_Stream_create(MPI_INFO_NULL, &made), MPIX_Stream_free(&made));
   STALE(MPI_Request, MPI_Isend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &made),
         MPI_Wait(&made, MPI_STATUS_IGNORE));
@@ -179,8 +183,10 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   constants();
-  live();
-  stale();
+  char name[4096];
+  snprintf(name, sizeof name, "%%s.data", argv[0]);
+  live(name);
+  stale(name);
 %s
   tools_early();
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, (int*)room) != 0 || MPI_T_pvar_session_create(&tool_session) != 0) return 4;

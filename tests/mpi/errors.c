@@ -62,7 +62,9 @@ static void collectives(void) {
 static void without_object(void) {
   int flag = 0, key = MPI_KEYVAL_INVALID;
   void* value = NULL;
+  char port[MPI_MAX_PORT_NAME];
   MPI_File file = MPI_FILE_NULL;
+  MPI_Comm made = MPI_COMM_NULL;
   SAYS(Info_set, (MPI_INFO_NULL, "key", "value"), ERR_INFO, "MPI_INFO_NULL");
   SAYS(Info_set, (MPI_INFO_ENV, "key", "value"), ERR_INFO, "MPI_INFO_ENV cannot be changed");
   SAYS(Comm_get_attr, (MPI_COMM_WORLD, MPI_KEYVAL_INVALID, &value, &flag), ERR_KEYVAL,
@@ -71,10 +73,13 @@ static void without_object(void) {
   // Without a file, MPI_FILE_NULL's handler returns the error.
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
-  SAYS(File_open, (MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
-       ERR_UNSUPPORTED_OPERATION, "not implemented in this version of Tern");
-  FAILS(MPI_File_delete("x", MPI_INFO_NULL), MPI_ERR_UNSUPPORTED_OPERATION);
+  SAYS(File_open, (MPI_COMM_WORLD, "no/such/file", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+       ERR_NO_SUCH_FILE, "cannot open no/such/file: No such file or directory");
+  FAILS(MPI_File_delete("no/such/file", MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
   let_errors_return();
+  SAYS(Comm_spawn, ("x", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &made, NULL),
+       ERR_UNSUPPORTED_OPERATION, "not implemented in this version of Tern");
+  FAILS(MPI_Open_port(MPI_INFO_NULL, port), MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
 int main(int argc, char** argv) {

@@ -37,6 +37,7 @@ int main(void) {
   int rank;
   MPI_Comm dup;
   MPI_Win window;
+  MPI_File file;
   void* memory;
   MPI_Init(0, 0);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -46,6 +47,9 @@ int main(void) {
   MPI_Bcast(block, sizeof block, MPI_BYTE, 0, dup);
   MPI_Win_allocate(64, 1, MPI_INFO_NULL, dup, &memory, &window);
   MPI_Win_free(&window);
+  MPI_File_open(dup, "data", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  MPI_File_write_at_all(file, rank * 100, block, 100, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
   MPI_Comm_free(&dup);
   return MPI_Finalize();
 }
@@ -78,7 +82,7 @@ wrong = {f"{line['topic']} has {sorted(line.keys() - known.get(line['topic'], se
          for line in lines if line.keys() - known.get(line["topic"], set())}
 topics = {line["topic"] for line in lines}
 print("\n".join(wrong), "topics:", sorted(topics))
-sys.exit(bool(wrong) or not {"peer", "traffic", "collective", "window"} <= topics)
+sys.exit(bool(wrong) or not {"peer", "traffic", "collective", "window", "file", "file_transfer"} <= topics)
 PY
 }
 check "explanations have the topics and fields of the list" explained

@@ -76,10 +76,10 @@ static long end_of_file(void) {
 }
 
 static int owner_of(long block, Seed deal) {
-  return (int)(mix(deal + (Seed)block) % (Seed)(size + 1)) - 1;  // -1: nobody
+  return (int)(mix(deal + (Seed)block) % (Seed)(size + 1)) - 1;  // -1: no rank
 }
 
-// deal_tile() gives each block of a tile to a rank, or to nobody.
+// deal_tile() gives each block of a tile to at most one rank.
 static struct Map deal_tile(const struct Map* etype, Seed* same) {
   const long most[] = {1, 2, 7, 64, 500, 4096, 16384, 65536};
   long in_block = most[draw(same, 8)] / etype->size;
