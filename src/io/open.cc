@@ -274,6 +274,22 @@ class Opening {
           code != MPI_SUCCESS)
         return code;
     meeting_->set_leaders(leaders);
+    return same_file();
+  }
+
+  /// Hosts with local file systems have different files of one name.
+  int same_file() const {
+    if (meeting_->on_one_host() || !find_system(raw_.fd(), 1).is_local) return MPI_SUCCESS;
+    for (size_t rank = 1; rank < cards_.size(); ++rank)
+      if (cards_[rank].device != cards_[0].device || cards_[rank].inode != cards_[0].inode)
+        return fail(MPI_ERR_NOT_SAME,
+                    "%s is another file on the host of rank %zu (device %llu, inode %llu) than on "
+                    "the host of rank 0 (device %llu, inode %llu); use a file system that all "
+                    "hosts share",
+                    name_.c_str(), rank, static_cast<unsigned long long>(cards_[rank].device),
+                    static_cast<unsigned long long>(cards_[rank].inode),
+                    static_cast<unsigned long long>(cards_[0].device),
+                    static_cast<unsigned long long>(cards_[0].inode));
     return MPI_SUCCESS;
   }
 
