@@ -93,6 +93,17 @@ class Process {
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
   } window_operations;
+
+  /// The counts of transfers of files, by way, are approximate like those of windows.
+  struct FileOperations {
+    using Count = std::atomic<uint64_t>;
+    Count block{0}, blocks{0}, mapped{0}, sieved{0}, exchanged{0};
+    Count bytes_read{0}, bytes_written{0};
+    Count rounds{0};  // of exchanges
+    static void add_to(Count& count, uint64_t more) noexcept {
+      count.store(count.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    }
+  } file_operations;
   /// Peers may answer operations ended by an interrupt.
   std::atomic<bool> has_interrupted{false};
 

@@ -141,6 +141,33 @@ bool Transfer::ordered() noexcept {
          shared_.meeting.number();
 }
 
+void Transfer::note_exchange() noexcept {
+  core::Process& process = shared_.meeting.communicator().process();
+  core::Process::FileOperations& counts = process.file_operations;
+  const Rounds rounds = shared_.stage.plan(agreed_.first, agreed_.last, agreed_.bits);
+  counts.add_to(counts.exchanged, 1);
+  counts.add_to(counts.rounds, static_cast<uint64_t>(rounds.count()));
+  counts.add_to(call_.writes ? counts.bytes_written : counts.bytes_read, call_.span.bytes);
+  constexpr uint32_t kFirstBit = 1 << 16;
+  if (!process.explain.on() || !shared_.raw.explains_first(kFirstBit << (call_.writes ? 1 : 0)))
+    return;
+  try {
+    process.explain.say(
+        "file_transfer",
+        {{"file", shared_.raw.name()},
+         {"access", call_.writes ? "write" : "read"},
+         {"bytes", static_cast<unsigned long long>(call_.span.bytes)},
+         {"way", "exchange"},
+         {"rounds", static_cast<unsigned long long>(rounds.count())}},
+        strf("%s %s of %s through memory shared by %d ranks, in %lld rounds: blocks of %lld bytes "
+             "of the ranks alternate",
+             call_.writes ? "writing" : "reading", bytes_in_words(call_.span.bytes).c_str(),
+             shared_.raw.name().c_str(), rounds.ranks, static_cast<long long>(rounds.count()),
+             static_cast<long long>(agreed_.bytes / std::max<int64_t>(1, agreed_.blocks))));
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 Failure Transfer::load() noexcept {
   return shared_.stage.load(rounds_, round_, shared_.meeting.local_rank(), shared_.raw);
 }
@@ -163,6 +190,8 @@ Failure Transfer::move_own() noexcept {
                       call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
                       call_.writes))
       return failed;
+  if (!background_)
+    io::note(part, shared_.meeting.communicator().process(), call_.writes, call_.span.bytes);
   if (call_.writes) {
     Failure failed = io::write(part, call_.memory, 0, call_.span.bytes);
     moved_ = failed ? 0 : call_.span.bytes;
@@ -201,6 +230,7 @@ Task Transfer::run() {
     co_await in_worker(&Transfer::move_own);
     note(std::move(job_.result));
   } else {
+    note_exchange();
     rounds_ = shared_.stage.plan(agreed_.first, agreed_.last, agreed_.bits);
     for (round_ = 0; round_ < rounds_.count(); ++round_) {
       if (call_.writes) {

@@ -56,6 +56,7 @@ class Transfer {
   [[nodiscard]] Card offer_stage() noexcept;
   void open_stage() noexcept;
   [[nodiscard]] Failure move_own() noexcept;
+  void note_exchange() noexcept;
   [[nodiscard]] Failure load() noexcept;
   [[nodiscard]] Failure flush() noexcept;
   /// Gives each rank its part behind the shared pointer.

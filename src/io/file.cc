@@ -203,6 +203,7 @@ Failure File::move(const Access& access, const Memory& memory, const Span& span,
             lock.take(view_->at(span.first),
                       view_->end_of(span.first, static_cast<int64_t>(span.bytes)), access.writes))
       return failed;
+  note(part, process(), access.writes, span.bytes);
   if (!access.writes) return io::read(part, memory, 0, span.bytes, done);
   has_written_.store(true, std::memory_order_relaxed);
   Failure failed = io::write(part, memory, 0, span.bytes);
@@ -283,6 +284,7 @@ core::Ref<FileRequest> File::start_checked(const Access& access) {
         new CompletedRequest(*this, channel, static_cast<MPI_Count>(done), std::move(failed)));
   } else {
     if (access.writes) has_written_.store(true, std::memory_order_relaxed);
+    note({raw_, window_, *view_, span.first, hints.ways()}, process(), access.writes, span.bytes);
     auto request = core::Ref<IndependentRequest>::adopt(
         new IndependentRequest(*this, channel, raw_, window_, hints.ways(), view_, span.first,
                                memory, span.bytes, access.writes));
@@ -475,6 +477,8 @@ int File::set_atomicity(bool on) noexcept {
   atomic_ = on;
   return MPI_SUCCESS;
 }
+
+void File::abandon() noexcept { (void)requests.finish(own_.channel().progress); }
 
 int File::close() noexcept {
   if (split_.name != nullptr)

@@ -58,6 +58,8 @@ class File final : public core::Object, Service::Owner {
   /// Moves both pointers to the end of the file (MPI_MODE_APPEND). Collective.
   [[nodiscard]] int append() noexcept;
   [[nodiscard]] int close() noexcept;
+  /// MPI ends with the file open: ends the transfers of this rank, and meets no other rank.
+  void abandon() noexcept;
   /// A collective call with refused arguments: all ranks get the error.
   TERN_COLD void refuse(const Failure& why) noexcept;
 

@@ -139,7 +139,9 @@ std::optional<int64_t> parsed(const HintRow& row, const std::string& text) {
       break;
     case HintForm::kPerHost:
       if (text == "*:*") return 0;
-      if (text.rfind("*:", 0) != 0) return std::nullopt;
+      // Names of hosts have no effect.
+      if (text.rfind("*:", 0) != 0)
+        return text.empty() ? std::nullopt : std::optional<int64_t>(row.standard);
       value = number_of(text.substr(2), 10);
       if (value && *value == 0) return std::nullopt;
       break;

@@ -10,6 +10,7 @@ io_sources += src/io/file_types.cc
 io_sources += src/io/hints.cc
 io_sources += src/io/mapping.cc
 io_sources += src/io/meeting.cc
+io_sources += src/io/note.cc
 io_sources += src/io/open.cc
 io_sources += src/io/pointers.cc
 io_sources += src/io/range_lock.cc

@@ -120,6 +120,7 @@ class Opening {
     raw_.set_system(find_system(raw_.fd(), hosts));
     hints_.use(Hint::kCbNodes, hosts);
     hints_.use(Hint::kVisibilityImmediate, hosts == 1 || raw_.system().is_local ? 1 : 0);
+    explain();
     *made = core::Ref<File>::adopt(
         new File(*own_, amode_, std::move(meeting_), std::move(raw_), hints_));
     return (amode_ & MPI_MODE_APPEND) == 0 ? MPI_SUCCESS : (*made)->append();
@@ -241,6 +242,22 @@ class Opening {
     mine.inode = inode_;
     if (const int code = allgather(*own_, mine, &cards_); code != MPI_SUCCESS) return code;
     return first_error();
+  }
+
+  void explain() const {
+    const core::Process& process = parent_.process();
+    if (!process.explain.on()) return;
+    const size_t hosts = meeting_->leaders().size();
+    process.explain.say("file",
+                        {{"file", name_},
+                         {"system", raw_.system().name},
+                         {"ranks", static_cast<unsigned long long>(own_->size())},
+                         {"hosts", static_cast<unsigned long long>(hosts)}},
+                        strf("%s is on %s, opened by %d ranks on %zu hosts; small blocks are "
+                             "written %s",
+                             name_.c_str(), raw_.system().name, own_->size(), hosts,
+                             raw_.system().maps ? "through a mapping of the file"
+                                                : "with a system call for each block"));
   }
 
   int connect() {

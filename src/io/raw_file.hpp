@@ -6,6 +6,7 @@
 
 #include <sys/uio.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -52,6 +53,10 @@ class RawFile {
   [[nodiscard]] Failure extend(int64_t bytes) const noexcept;
   [[nodiscard]] Failure sync() const noexcept;
   [[nodiscard]] Failure close() noexcept;
+  /// True the first time for a bit.
+  [[nodiscard]] bool explains_first(uint32_t bit) const noexcept {
+    return (std::atomic_ref<uint32_t>(explained_).fetch_or(bit) & bit) == 0;
+  }
   [[nodiscard]] Failure failed(const char* verb, int error) const noexcept;
 
  private:
@@ -66,6 +71,7 @@ class RawFile {
   std::string name_;
   int rank_ = 0;
   FileSystem system_;
+  mutable uint32_t explained_ = 0;
 };
 
 /// Finds the properties by statfs(2); `hosts` is the number of hosts that opened the file.

@@ -33,9 +33,11 @@ struct Part {
   Ways ways = {};
 };
 
-/// way_of() is the way of a write or read of these bytes.
+/// The way of a write or read of these bytes.
 [[nodiscard]] Way write_way(const Part& part, size_t bytes) noexcept;
 [[nodiscard]] Way read_way(const Part& part, size_t bytes) noexcept;
+/// Counts the transfer, and explains the first transfer of each way.
+void note(const Part& part, core::Process& process, bool writes, size_t bytes) noexcept;
 
 /// Writes bytes [offset, offset + bytes) of the memory from the part's first byte on.
 [[nodiscard]] Failure write(const Part& part, const Memory& memory, size_t offset,

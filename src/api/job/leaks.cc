@@ -7,6 +7,7 @@
 
 #include "base/call_site.hpp"
 #include "base/log.hpp"
+#include "io/file.hpp"
 
 namespace tern::api {
 namespace {
@@ -41,6 +42,19 @@ void report(const core::Process& process, const Tracked& tracked) {
 }
 
 }  // namespace
+
+void end_files(const core::Process& process) noexcept {
+  try {
+    for (core::Object* object : process.handles.live(Kind::kFile)) {
+      auto& file = static_cast<io::File&>(*object);
+      file.abandon();
+      log_line("%s is still open when MPI ends, opened at %s; MPI_File_close is missing",
+               file.raw().name().c_str(), call_site_in_words(object->made_at.site).c_str());
+    }
+  } catch (const std::bad_alloc&) {
+    log_line("no memory for the report of open files");
+  }
+}
 
 void report_leaks(const core::Process& process) noexcept {
   if (!process.params.checks("leaks")) return;

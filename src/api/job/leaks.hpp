@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CHECK=leaks: reports objects not freed.
+// Objects that the program has not freed when MPI ends.
 #pragma once
 
 #include "core/process.hpp"
 
 namespace tern::api {
 
-/// Reports leaks by kind and creating call. Call before the last fence.
+/// Ends the transfers of files still open, and names the files.
+void end_files(const core::Process& process) noexcept;
+/// With TERN_CHECK=leaks: reports leaks by kind and creating call. Call before the last fence.
 void report_leaks(const core::Process& process) noexcept;
 
 }  // namespace tern::api

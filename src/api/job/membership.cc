@@ -186,6 +186,7 @@ void Membership::stop(User user) {
   if (last) {
     const auto& buffers = instance().send_buffers.by_owner;
     while (!buffers.empty()) end_send_buffer(buffers.begin()->first);
+    end_files(process_);
     report_leaks(process_);
   }
   guard.unlock();  // other sessions may open

@@ -44,6 +44,10 @@ struct Figures {
   struct {
     uint64_t mapped = 0, copied = 0, by_target = 0, by_messages = 0;
   } windows;
+  struct {
+    uint64_t block = 0, blocks = 0, mapped = 0, sieved = 0, exchanged = 0, bytes_read = 0,
+             bytes_written = 0, rounds = 0;
+  } files;
 };
 struct PerformanceVariable {
   const char* name;

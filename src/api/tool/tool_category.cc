@@ -18,6 +18,7 @@ constexpr Category kCategories[] = {
     {"start", "start of a rank, checks and reports"},
     {"transport", "transports: movement of bytes between ranks"},
     {"protocol", "messages: protocols and queues"},
+    {"file", "transfers of files, by way"},
     {"rma", "window operations, by path to the target"},
     {"progress", "polling, yielding and sleeping in waits"},
 };

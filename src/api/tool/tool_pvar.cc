@@ -52,6 +52,9 @@ class ToolHandle {
     }
     const auto& windows = process->window_operations;
     figures.windows = {windows.mapped, windows.copied, windows.by_target, windows.by_messages};
+    const auto& files = process->file_operations;
+    figures.files = {files.block,     files.blocks,     files.mapped,        files.sieved,
+                     files.exchanged, files.bytes_read, files.bytes_written, files.rounds};
     return row_.read(figures);
   }
 
@@ -157,6 +160,24 @@ const std::vector<PerformanceVariable>& performance_variables() {
        "copied operations executed by the polling target instead", TERN_FIGURE(windows.by_target)},
       {"rma_by_messages", "rma", kCounter, kAll, "window operations sent to the target as messages",
        TERN_FIGURE(windows.by_messages)},
+      {"file_block", "file", kCounter, kAll, "transfers of one block of a file",
+       TERN_FIGURE(files.block)},
+      {"file_blocks", "file", kCounter, kAll, "transfers with a system call for each block",
+       TERN_FIGURE(files.blocks)},
+      {"file_mapped", "file", kCounter, kAll,
+       "writes of small blocks through a mapping of the file", TERN_FIGURE(files.mapped)},
+      {"file_sieved", "file", kCounter, kAll,
+       "reads of small blocks together with the bytes between the blocks",
+       TERN_FIGURE(files.sieved)},
+      {"file_exchanged", "file", kCounter, kAll,
+       "collective transfers through memory shared by the ranks of a host",
+       TERN_FIGURE(files.exchanged)},
+      {"file_rounds", "file", kCounter, kAll, "rounds of these transfers",
+       TERN_FIGURE(files.rounds)},
+      {"file_bytes_read", "file", kSum, kAll, "bytes that this rank has read from files",
+       TERN_FIGURE(files.bytes_read)},
+      {"file_bytes_written", "file", kSum, kAll, "bytes that this rank has written to files",
+       TERN_FIGURE(files.bytes_written)},
       {"poll_rounds", "progress", kCounter, kAll, "rounds over all pollers",
        TERN_FIGURE(poll_rounds)},
       {"idle_time", "progress", kTimer, kAll, "nanoseconds spent yielding or sleeping in waits",

@@ -158,6 +158,7 @@ TEST(Hints, ValuesHaveSeveralForms) {
   EXPECT_EQ(used_after("file_perm", "644"), "0644");
   EXPECT_EQ(used_after("file_perm", "0o600"), "0600");
   EXPECT_EQ(used_after("cb_config_list", "*:*"), "*:*");
+  EXPECT_EQ(used_after("cb_config_list", "node7:1,node8:*"), "*:1");
   EXPECT_EQ(with({{"cb_config_list", "*:*"}}).aggregators_per_host(), 0);
   EXPECT_EQ(used_after("access_style", "sequential , read_mostly"), "read_mostly,sequential");
   EXPECT_FALSE(with({{"access_style", "reverse_sequential"}}).jumps());
@@ -170,7 +171,7 @@ TEST(Hints, ValuesHaveSeveralForms) {
 TEST(Hints, InvalidValuesAreSaidOnce) {
   const Texts wrong = {{"access_style", "read_often"},
                        {"cb_buffer_size", "16M"},
-                       {"cb_config_list", "node7:1"},
+                       {"cb_config_list", "*:0"},
                        {"cb_nodes", "-1"},
                        {"collective_buffering", "maybe"},
                        {"file_perm", "0888"},
