@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <new>
 
-#include "io/range_lock.hpp"
-
 namespace tern::io {
 namespace {
 
@@ -23,8 +21,12 @@ void Transfer::SystemCall::work() noexcept {
   rings.wake();
 }
 
-Transfer::Transfer(Shared& shared, const Collectives::Call& call, bool background)
-    : shared_(shared), call_(call), type_(call.memory.data().type), background_(background) {
+Transfer::Transfer(Shared& shared, const Collective& call, bool background)
+    : shared_(shared),
+      call_(call),
+      type_(call.memory.data().type),
+      background_(background),
+      range_(shared.meeting, shared.service) {
   job_.progress = &shared.meeting.communicator().channel().progress;
   if (background_) worker_ = Worker::shared();
   task_ = run();
@@ -76,8 +78,18 @@ Card Transfer::own_card() const noexcept {
       view.dense() ? 1 : std::max<int64_t>(1, bytes / std::max<int64_t>(1, view.mean_block()));
   card.bits = view.alignment_bits() | static_cast<uint64_t>(call_.span.first) |
               static_cast<uint64_t>(bytes);
+  if (!overwrites(card.last)) card.flags |= Card::kNoOverwrite;
   if (!view.rises(call_.span.first, bytes) || call_.atomic) card.flags |= Card::kNoExchange;
   return card;
+}
+
+/// Small blocks inside the file: each rank copies into a mapping of cached pages, without another
+/// copy and without the lock of the file.
+bool Transfer::overwrites(int64_t end) const noexcept {
+  const FileSystem& system = shared_.raw.system();
+  int64_t size = 0;
+  return call_.writes && system.maps && system.faults_fast && shared_.hints.maps() &&
+         !shared_.raw.size(&size) && end <= size;
 }
 
 bool Transfer::exchanges() const noexcept {
@@ -86,6 +98,7 @@ bool Transfer::exchanges() const noexcept {
       !shared_.meeting.on_one_host() || shared_.meeting.locals().size() == 1 || all.bytes == 0)
     return false;
   if ((all.flags & Card::kExchange) != 0) return true;
+  if (call_.writes && (all.flags & Card::kNoOverwrite) == 0) return false;
   const int64_t least = (all.flags & Card::kCrowded) != 0 ? kLeastOwnCrowded : kLeastOwn;
   return (all.flags & Card::kInterleaved) != 0 && all.bytes / all.blocks < least &&
          (all.last - all.first) / all.bytes < kMostSparseExchange;
@@ -136,6 +149,13 @@ void Transfer::hand_out_places() noexcept {
   meeting.wake_locals();
 }
 
+bool Transfer::range_taken() noexcept {
+  if (failed_ || call_.span.bytes == 0) return true;
+  return range_.take({call_.view->at(call_.span.first),
+                      call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
+                      call_.writes});
+}
+
 bool Transfer::ordered() noexcept {
   return shared_.meeting.board(0)->ordered.load(std::memory_order_acquire) ==
          shared_.meeting.number();
@@ -179,17 +199,13 @@ Failure Transfer::flush() noexcept {
 
 Failure Transfer::move_own() noexcept {
   if (failed_) return {};
-  const Part part{shared_.raw, shared_.window, *call_.view, call_.span.first, shared_.hints.ways()};
+  Ways ways = shared_.hints.ways();
+  if ((agreed_.flags & Card::kNoOverwrite) == 0)
+    ways.maps_below = std::max(ways.maps_below, kLeastOwn);
+  const Part part{shared_.raw, shared_.window, *call_.view, call_.span.first, ways};
   if (Failure failed = call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes)))
     return failed;
   if (call_.span.bytes == 0) return {};
-  RangeLock lock(shared_.meeting, shared_.service);
-  if (call_.atomic)
-    if (Failure failed =
-            lock.take(call_.view->at(call_.span.first),
-                      call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
-                      call_.writes))
-      return failed;
   if (!background_)
     io::note(part, shared_.meeting.communicator().process(), call_.writes, call_.span.bytes);
   if (call_.writes) {
@@ -227,8 +243,11 @@ Task Transfer::run() {
     exchange = !shared_.stage_refused;
   }
   if (!exchange) {
+    if (call_.atomic) co_await Wait{*this, &Transfer::range_taken};
+    note(range_.failed());
     co_await in_worker(&Transfer::move_own);
     note(std::move(job_.result));
+    if (call_.atomic) co_await Wait{*this, &Transfer::range_released};
   } else {
     note_exchange();
     rounds_ = shared_.stage.plan(agreed_.first, agreed_.last, agreed_.bits);
@@ -264,7 +283,9 @@ Task Transfer::run() {
 }
 
 void Transfer::describe(WaitReport* report) const {
-  if (waits_for_ == &Transfer::worked)
+  if (waits_for_ == &Transfer::range_taken || waits_for_ == &Transfer::range_released)
+    range_.describe(report);
+  else if (waits_for_ == &Transfer::worked)
     report->words +=
         strf("system calls of a collective transfer of %s", shared_.raw.name().c_str());
   else
@@ -272,7 +293,7 @@ void Transfer::describe(WaitReport* report) const {
 }
 
 CollectiveCall::CollectiveCall(core::Object& file, core::Channel& in, Shared& shared,
-                               const Collectives::Call& call)
+                               const Collective& call)
     : FileRequest(file, in), transfer_(shared, call, true) {}
 
 bool CollectiveCall::advance() noexcept {

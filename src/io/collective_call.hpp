@@ -2,14 +2,17 @@
 // CollectiveCall: one collective transfer, as a coroutine.
 #pragma once
 
-#include "io/collectives.hpp"
+#include "io/collective.hpp"
+#include "io/range_lock.hpp"
+#include "io/requests.hpp"
+#include "io/task.hpp"
 
 namespace tern::io {
 
 class Transfer {
  public:
   /// `background`: system calls run in the worker.
-  Transfer(Shared& shared, const Collectives::Call& call, bool background);
+  Transfer(Shared& shared, const Collective& call, bool background);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -48,11 +51,14 @@ class Transfer {
   [[nodiscard]] Wait in_worker(Failure (Transfer::*body)() noexcept) noexcept;
   [[nodiscard]] bool worked() noexcept { return job_.done.load(std::memory_order_acquire); }
   [[nodiscard]] bool ordered() noexcept;
+  [[nodiscard]] bool range_taken() noexcept;
+  [[nodiscard]] bool range_released() noexcept { return range_.release(); }
   /// Keeps the error of the last meeting. Returns false after an error.
   [[nodiscard]] bool agreed() noexcept;
 
   [[nodiscard]] Card own_card() const noexcept;
   [[nodiscard]] bool exchanges() const noexcept;
+  [[nodiscard]] bool overwrites(int64_t end) const noexcept;
   [[nodiscard]] Card offer_stage() noexcept;
   void open_stage() noexcept;
   [[nodiscard]] Failure move_own() noexcept;
@@ -66,7 +72,7 @@ class Transfer {
   }
 
   Shared& shared_;
-  Collectives::Call call_;
+  Collective call_;
   const core::Ref<core::Datatype> type_;
   bool background_;
   Card agreed_;  // of the first meeting
@@ -75,6 +81,7 @@ class Transfer {
   Failure failed_;
   size_t moved_ = 0;
   bool (Transfer::*waits_for_)() noexcept = nullptr;
+  RangeLock range_;
   SystemCall job_;
   std::shared_ptr<Worker> worker_;
   Task task_;
@@ -82,8 +89,7 @@ class Transfer {
 
 class CollectiveCall final : public FileRequest {
  public:
-  CollectiveCall(core::Object& file, core::Channel& in, Shared& shared,
-                 const Collectives::Call& call);
+  CollectiveCall(core::Object& file, core::Channel& in, Shared& shared, const Collective& call);
   void describe(WaitReport* report) const override { transfer_.describe(report); }
   /// Continues as far as possible. Returns true at the end.
   [[nodiscard]] bool advance() noexcept;

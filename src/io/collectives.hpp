@@ -11,30 +11,12 @@
 #include <deque>
 #include <memory>
 
-#include "io/access.hpp"
-#include "io/hints.hpp"
-#include "io/meeting.hpp"
-#include "io/pointers.hpp"
+#include "io/collective.hpp"
 #include "io/requests.hpp"
-#include "io/stage.hpp"
-#include "io/task.hpp"
 
 namespace tern::io {
 
 class CollectiveCall;
-
-/// The state of a file that its collective transfers share.
-struct Shared {
-  Meeting& meeting;
-  const RawFile& raw;
-  FileWindow& window;
-  const Hints& hints;
-  Pointers& pointers;
-  Service& service;
-  Stage stage;
-  bool stage_refused = false;
-  Fate fate;  // dead after a meeting without an answer
-};
 
 class Collectives {
  public:
@@ -44,16 +26,7 @@ class Collectives {
   Collectives& operator=(const Collectives&) = delete;
   ~Collectives();
 
-  struct Call {
-    bool writes = false;
-    std::shared_ptr<const View> view;
-    Span span;  // ordered: `first` is found by the transfer
-    Memory memory;
-    Failure failed;  // of this rank, before the transfer
-    bool atomic = false;
-    bool ordered = false;  // at the shared pointer, in rank order
-    std::shared_ptr<Conversion> conversion;
-  };
+  using Call = Collective;
   /// Returns the first error of all ranks. *done gets the bytes moved.
   [[nodiscard]] Failure run(const Call& call, size_t* done) noexcept;
   /// Throws std::bad_alloc. The caller owns the reference.

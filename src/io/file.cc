@@ -21,6 +21,11 @@ constexpr size_t kMostAtOnce = 64 * 1024;  // nonblocking transfers up to here r
 
 int no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "no memory for a transfer of a file"); }
 
+/// For other ranks, whose arguments are right.
+Failure from_rank(int rank, const Failure& failed) noexcept {
+  return failed ? failure(failed.code, "rank %d: %s", rank, failed.text.c_str()) : Failure{};
+}
+
 void fill(MPI_Status* status, MPI_Count bytes) noexcept {
   core::Outcome outcome;
   outcome.bytes = bytes;
@@ -179,13 +184,13 @@ bool File::answer(int rank, const Question& question, Answer* answer) noexcept {
       return true;
     case Question::Asks::kTake:
       try {
-        return ranges_.take(rank, question.from, question.to, question.writes != 0);
+        return ranges_.take(rank, {question.from, question.to, question.writes != 0});
       } catch (const std::bad_alloc&) {
         answer->code = MPI_ERR_NO_MEM;
         return true;
       }
     case Question::Asks::kRelease:
-      ranges_.release(rank);
+      ranges_.release(rank, {question.from, question.to, question.writes != 0});
       return true;
     case Question::Asks::kStop:
       break;
@@ -197,17 +202,31 @@ Failure File::move(const Access& access, const Memory& memory, const Span& span,
                    size_t* done) noexcept {
   const Part part{raw_, window_, *view_, span.first, hints.ways()};
   if (span.bytes == 0) return {};
-  RangeLock lock(*meeting_, service);
-  if (atomic_)
-    if (Failure failed =
-            lock.take(view_->at(span.first),
-                      view_->end_of(span.first, static_cast<int64_t>(span.bytes)), access.writes))
-      return failed;
-  note(part, process(), access.writes, span.bytes);
-  if (!access.writes) return io::read(part, memory, 0, span.bytes, done);
+  if (!atomic_) return move_part(part, access.writes, memory, span.bytes, done);
+  RangeLock range(*meeting_, service);
+  const FileRange bytes{view_->at(span.first),
+                        view_->end_of(span.first, static_cast<int64_t>(span.bytes)), access.writes};
+  const auto describe = [&](WaitReport* report) { range.describe(report); };
+  constexpr int64_t kMostSleepUs = 1000;  // the holder may die
+  core::Progress& progress = own_.channel().progress;
+  {
+    const core::ChannelLock lock(progress);
+    progress.wait([&] { return range.take(bytes); }, describe, kMostSleepUs);
+  }
+  if (range.failed()) return range.failed();
+  Failure failed = move_part(part, access.writes, memory, span.bytes, done);
+  const core::ChannelLock lock(progress);
+  progress.wait([&] { return range.release(); }, describe, kMostSleepUs);
+  return failed;
+}
+
+Failure File::move_part(const Part& part, bool writes, const Memory& memory, size_t bytes,
+                        size_t* done) noexcept {
+  note(part, process(), writes, bytes);
+  if (!writes) return io::read(part, memory, 0, bytes, done);
   has_written_.store(true, std::memory_order_relaxed);
-  Failure failed = io::write(part, memory, 0, span.bytes);
-  *done = failed ? 0 : span.bytes;
+  Failure failed = io::write(part, memory, 0, bytes);
+  *done = failed ? 0 : bytes;
   return failed;
 }
 
@@ -215,6 +234,7 @@ Collectives::Call File::call_of(const Access& access, const Span& span, const Me
                                 Failure failed) noexcept {
   if (access.writes) has_written_.store(true, std::memory_order_relaxed);
   const bool ordered = access.where == Access::Where::kShared && meeting_->on_one_host();
+  if (failed) failed = from_rank(own_.rank(), failed);
   return {access.writes, view_, span, memory, std::move(failed), atomic_, ordered, nullptr};
 }
 
@@ -368,7 +388,7 @@ int File::agree(const Failure& mine) noexcept {
 
 int File::agree_on(const char* name, int64_t value, const Failure& mine) noexcept {
   Card card;
-  card.set_error(mine);
+  card.set_error(from_rank(own_.rank(), mine));
   card.first = card.last = value;
   if (Failure failed = collectives.agree(&card)) return fail(failed);
   if (card.first == card.last) return MPI_SUCCESS;

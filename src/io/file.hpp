@@ -84,6 +84,8 @@ class File final : public core::Object, Service::Owner {
   [[nodiscard]] Failure place(const Access& access, size_t bytes, Span* span) noexcept;
   [[nodiscard]] Failure move(const Access& access, const Memory& memory, const Span& span,
                              size_t* done) noexcept;
+  [[nodiscard]] Failure move_part(const Part& part, bool writes, const Memory& memory, size_t bytes,
+                                  size_t* done) noexcept;
   [[nodiscard]] Collectives::Call call_of(const Access& access, const Span& span,
                                           const Memory& memory, Failure failed) noexcept;
   [[nodiscard]] core::Ref<FileRequest> start_checked(const Access& access);

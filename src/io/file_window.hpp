@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // FileWindow: a shared mapping of a part of a file, kept between calls. Why: on ext4 the first
 // write fault of a page costs microseconds; later stores cost none until the page is written back.
-// Safety: a file that is too short is extended with disk space (fallocate), and
-// MADV_POPULATE_WRITE (Linux 5.14) gives each page its disk space before the first store. So a full
-// disk is an error and no signal. A process that truncates the file during a copy ends this process
-// with SIGBUS; TERN_IO=plain avoids mappings.
-// Growth: since Linux 6.13 (pagecache_isize_extended) the kernel shows the new size of a file
-// first, and then puts zeros behind the old end. The zeros would replace the stores of a process
-// that uses the new size between these steps. A call of fallocate waits for the zeros. Threads:
-// any; one caller at a time uses the window, and others map ranges of their own.
+// Safety: fallocate extends a short file with disk space, and MADV_POPULATE_WRITE (Linux 5.14)
+// gives each page disk space before the first store, so a full disk causes an error instead of a
+// signal. A process that truncates the file during a copy ends this process with SIGBUS;
+// TERN_IO=plain avoids mappings.
+// Growth: since Linux 6.13 (pagecache_isize_extended) the kernel first shows a new size of a file,
+// and then puts zeros behind the old end. The zeros would replace the stores of a process that
+// uses the new size between these steps. A call of fallocate waits for the zeros.
+// Threads: any; a single caller uses the window, and concurrent callers map separate ranges.
 #pragma once
 
 #include <atomic>

@@ -13,7 +13,7 @@
 
 #include "base/params.hpp"
 #include "core/info.hpp"
-#include "io/transfer.hpp"
+#include "io/part.hpp"
 
 namespace tern::io {
 
@@ -79,7 +79,9 @@ class Hints {
   [[nodiscard]] bool maps() const noexcept {
     return way_ != IoWay::kPlain && value(Hint::kDsWrite) != kDisabled;
   }
-  [[nodiscard]] Ways ways() const noexcept { return {maps(), sieves(), way_ == IoWay::kMapped}; }
+  [[nodiscard]] Ways ways() const noexcept {
+    return {maps(), sieves(), way_ == IoWay::kMapped ? INT64_MAX : 0};
+  }
   /// Bytes of the stage of a rank.
   [[nodiscard]] int64_t buffer() const noexcept { return value(Hint::kCbBufferSize); }
   [[nodiscard]] int64_t sieve_bytes() const noexcept { return value(Hint::kIndRdBufferSize); }

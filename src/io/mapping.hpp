@@ -2,7 +2,8 @@
 // Writes of small blocks through a shared mapping of the file. See: file_window.hpp (safety).
 #pragma once
 
-#include "io/transfer.hpp"
+#include "io/memory.hpp"
+#include "io/part.hpp"
 
 namespace tern::io {
 

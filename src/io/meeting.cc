@@ -122,7 +122,9 @@ void Meeting::take_guard() const noexcept {
 bool Meeting::finds_dead() noexcept {
   constexpr uint32_t kRoundsBetweenLooks = 255;
   constexpr int64_t kPeriodNs = 100'000'000;
-  if ((++rounds_ & kRoundsBetweenLooks) != 0) return false;
+  // A sleeping rank polls rarely.
+  if ((++rounds_ & kRoundsBetweenLooks) != 0 && !own_.channel().progress.is_before_sleep())
+    return false;
   const int64_t now = now_ns();
   if (now - looked_ns_ < kPeriodNs) return false;
   looked_ns_ = now;

@@ -23,9 +23,10 @@ namespace tern::io {
 struct Card {
   // The ranges of two ranks overlap, or do not rise with the ranks.
   static constexpr uint32_t kInterleaved = 1;
-  static constexpr uint32_t kNoExchange = 2;  // a rank needs the way without exchange
-  static constexpr uint32_t kCrowded = 4;     // more ranks than cores
-  static constexpr uint32_t kExchange = 8;    // a rank asks for the way with exchange
+  static constexpr uint32_t kNoExchange = 2;    // a rank needs the way without exchange
+  static constexpr uint32_t kCrowded = 4;       // more ranks than cores
+  static constexpr uint32_t kExchange = 8;      // a rank asks for the way with exchange
+  static constexpr uint32_t kNoOverwrite = 16;  // mappings of cached pages do not serve a rank
 
   int32_t code = 0;  // the first error
   uint32_t flags = 0;
@@ -41,9 +42,9 @@ struct Card {
 };
 static_assert(sizeof(Card) == 256);
 
-/// The range of the file that a rank transfers in atomic mode.
+/// A range of the file in use by a rank in atomic mode.
 struct RangeEntry {
-  std::atomic<int64_t> from, to;  // equal: no range
+  std::atomic<int64_t> from, to;  // to 0: no range
   std::atomic<uint32_t> writes;
 };
 
@@ -55,10 +56,10 @@ struct PointerEntry {
 
 /// A rank's shared memory for a file, behind the head of a slab.
 struct alignas(64) Board {
-  static constexpr size_t kPointers = 16;
+  static constexpr size_t kPointers = 16, kRanges = 4;
   std::atomic<uint64_t> posted, published;
   std::atomic<uint64_t> view;  // the number of the rank's present view
-  RangeEntry range;
+  RangeEntry ranges[kRanges];
   // Of rank 0. The guard is the rank that uses pointers and ranges, plus one, or 0.
   std::atomic<uint64_t> guard;
   PointerEntry pointers[kPointers];

@@ -133,7 +133,8 @@ class Opening {
     return fail(code, "%s", error.text.c_str());
   }
 
-  /// Rank 0 reads the files of hints; its values of the keys that must be equal count.
+  /// Rank 0 reads the files of hints. For keys with equal values on all ranks, the values of rank 0
+  /// count.
   int share_hints() {
     const auto share = [&](std::string text) {
       if (const int code = bcast(*own_, &text); code != MPI_SUCCESS) return code;
@@ -191,7 +192,7 @@ class Opening {
     return MPI_SUCCESS;
   }
 
-  /// Rank 0 creates the file, so that exactly one rank can find it missing.
+  /// Rank 0 alone creates the file, because exactly one rank may find the file missing.
   int create() {
     OpenCard card;
     const int exclusive = (amode_ & MPI_MODE_EXCL) != 0 ? O_EXCL : 0;

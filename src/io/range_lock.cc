@@ -5,82 +5,94 @@
 #include "mpi.h"
 
 namespace tern::io {
+namespace {
 
-bool Ranges::take(int rank, int64_t from, int64_t to, bool writes) {
+bool conflict(const FileRange& one, const FileRange& other) noexcept {
+  return one.to > other.from && one.from < other.to && (one.writes || other.writes);
+}
+
+}  // namespace
+
+bool Ranges::take(int rank, const FileRange& range) {
   for (const Held& other : held_)
-    if (other.rank != rank && other.to > from && other.from < to && (writes || other.writes))
-      return false;
-  held_.push_back({rank, from, to, writes});
+    if (other.rank != rank && conflict(other.range, range)) return false;
+  held_.push_back({rank, range});
   return true;
 }
 
-void Ranges::release(int rank) noexcept {
-  std::erase_if(held_, [rank](const Held& one) { return one.rank == rank; });
-}
-
-bool RangeLock::try_to_take(int64_t from, int64_t to, bool writes) noexcept {
-  meeting_.take_guard();
-  holder_ = -1;
-  const int self = meeting_.communicator().rank();
-  for (const int rank : meeting_.locals()) {
-    const RangeEntry& other = meeting_.board(rank)->range;
-    if (rank == self || other.to.load() <= from || other.from.load() >= to) continue;
-    if (!writes && other.writes.load() == 0) continue;
-    if (!meeting_.has_died(rank)) holder_ = rank;
-  }
-  if (holder_ < 0) {
-    RangeEntry& mine = meeting_.board(self)->range;
-    mine.from = from;
-    mine.to = to;
-    mine.writes = writes ? 1 : 0;
-    held_ = true;
-  }
-  meeting_.drop_guard();
-  return held_;
-}
-
-Failure RangeLock::take(int64_t from, int64_t to, bool writes) noexcept {
-  if (from >= to) return {};
-  if (!meeting_.on_one_host()) {
-    Question question;
-    question.what = Question::Asks::kTake;
-    question.writes = writes ? 1 : 0;
-    question.from = from;
-    question.to = to;
-    Answer answer;
-    Failure failed = service_.ask(question, "a range of a file in atomic mode", &answer);
-    held_ = !failed;
-    return failed;
-  }
-  if (try_to_take(from, to, writes)) return {};
-  constexpr int64_t kMostSleepUs = 1000;
-  core::Progress& progress = meeting_.communicator().channel().progress;
-  const core::ChannelLock lock(progress);
-  progress.wait([&] { return held_ || try_to_take(from, to, writes); },
-                [&](WaitReport* report) {
-                  report->words += strf("bytes %lld to %lld of a file in atomic mode",
-                                        static_cast<long long>(from), static_cast<long long>(to));
-                  if (holder_ >= 0)
-                    report->wait_for(static_cast<int>(meeting_.communicator().peer_index(holder_)));
-                },
-                kMostSleepUs);
-  return {};
-}
-
-void RangeLock::release() noexcept {
-  if (!held_) return;
-  held_ = false;
-  if (!meeting_.on_one_host()) {
-    Question question;
-    question.what = Question::Asks::kRelease;
-    Answer answer;
-    (void)service_.ask(question, "the release of a range of a file", &answer);
+void Ranges::release(int rank, const FileRange& range) noexcept {
+  for (size_t i = 0; i < held_.size(); ++i) {
+    if (held_[i].rank != rank || held_[i].range.from != range.from || held_[i].range.to != range.to)
+      continue;
+    held_[i] = held_.back();
+    held_.pop_back();
     return;
   }
-  RangeEntry& mine = meeting_.board(meeting_.communicator().rank())->range;
-  mine.to.store(0, std::memory_order_release);
-  mine.from.store(0, std::memory_order_release);
-  meeting_.wake_locals();
+}
+
+bool RangeLock::take_here(const FileRange& range) noexcept {
+  const int self = meeting_.communicator().rank();
+  meeting_.take_guard();
+  holder_ = -1;
+  for (const int rank : meeting_.locals())
+    for (const RangeEntry& other : meeting_.board(rank)->ranges) {
+      const FileRange taken{other.from.load(), other.to.load(), other.writes.load() != 0};
+      if (rank != self && conflict(taken, range) && !meeting_.has_died(rank)) holder_ = rank;
+    }
+  for (RangeEntry& own : meeting_.board(self)->ranges)
+    if (holder_ < 0 && entry_ == nullptr && own.to.load() == 0) entry_ = &own;
+  if (entry_ != nullptr) {
+    entry_->from = range.from;
+    entry_->to = range.to;
+    entry_->writes = range.writes ? 1 : 0;
+  }
+  meeting_.drop_guard();
+  return entry_ != nullptr;
+}
+
+bool RangeLock::asked(Question::Asks what) noexcept {
+  if (!asking_) {
+    Question question;
+    question.what = what;
+    question.writes = range_.writes ? 1 : 0;
+    question.from = range_.from;
+    question.to = range_.to;
+    asking_.emplace(service_, question);
+  }
+  if (!asking_->over()) return false;
+  if (!failed_) failed_ = asking_->failed();
+  asking_.reset();
+  return true;
+}
+
+bool RangeLock::take(const FileRange& range) noexcept {
+  if (held_) return true;
+  range_ = range;
+  const bool over = meeting_.on_one_host() ? take_here(range) : asked(Question::Asks::kTake);
+  held_ = over && !failed_;
+  return over;
+}
+
+bool RangeLock::release() noexcept {
+  if (!held_) return true;
+  if (entry_ == nullptr) {
+    if (!asked(Question::Asks::kRelease)) return false;
+  } else {
+    entry_->from.store(0, std::memory_order_release);
+    entry_->to.store(0, std::memory_order_release);
+    entry_ = nullptr;
+    meeting_.wake_locals();
+  }
+  held_ = false;
+  return true;
+}
+
+void RangeLock::describe(WaitReport* report) const {
+  report->words += strf("bytes %lld to %lld of a file in atomic mode",
+                        static_cast<long long>(range_.from), static_cast<long long>(range_.to));
+  const int waits_for = meeting_.on_one_host() ? holder_ : 0;
+  if (waits_for >= 0)
+    report->wait_for(static_cast<int>(meeting_.communicator().peer_index(waits_for)));
 }
 
 }  // namespace tern::io

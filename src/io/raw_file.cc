@@ -90,6 +90,7 @@ FileSystem find_system(int fd, int hosts) noexcept {
     found.is_local = true;
     found.maps = row.maps && hosts == 1;
     found.least_write = row.least_write;
+    found.faults_fast = row.magic == TMPFS_MAGIC;
   }
   return found;
 }
@@ -235,8 +236,10 @@ Failure RawFile::extend(int64_t bytes) const noexcept {
 }
 
 Failure RawFile::sync() const noexcept {
-  while (::fsync(fd()) != 0)
-    if (errno != EINTR && errno != EINVAL) return failed("flush", errno);
+  while (::fsync(fd()) != 0) {
+    if (errno == EINVAL) return {};  // a device without a cache
+    if (errno != EINTR) return failed("flush", errno);
+  }
   return {};
 }
 

@@ -25,6 +25,7 @@ struct FileSystem {
   bool maps = false;           // a shared mapping is coherent with pread and pwrite, on one host
   bool is_local = false;       // no other host changes the file
   int64_t least_write = 2048;  // blocks from this size on are written by pwrite
+  bool faults_fast = false;    // a write fault of a cached page takes less than a microsecond
   int64_t block = 4096;
 };
 

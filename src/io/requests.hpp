@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of files: their errors are raised on the file.
+// Requests of files. Errors are raised on the file.
 // Threads: the worker completes an independent request; all counted references change in threads
 // that call MPI.
 #pragma once
@@ -64,7 +64,7 @@ class IndependentRequest final : public FileRequest, public Job {
   std::atomic<bool> left_{false};
 };
 
-/// A request that is complete when made.
+/// A request, complete from the start.
 class CompletedRequest final : public FileRequest {
  public:
   CompletedRequest(core::Object& file, core::Channel& in, MPI_Count bytes, Failure why);
@@ -75,7 +75,7 @@ class Requests {
  public:
   /// The worker runs the request, or the caller if the worker cannot.
   void start(core::Ref<IndependentRequest> request);
-  /// Returns the number of requests that were under way. Waits for all of them.
+  /// Waits for all requests under way, and returns the number of these requests.
   size_t finish(core::Progress& progress) noexcept;
 
  private:

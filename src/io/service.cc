@@ -123,42 +123,58 @@ void Service::reply(int rank, const Answer& answer) noexcept {
   log_line("no answer to rank %d about the shared pointer of a file", rank);
 }
 
+Service::Asking::~Asking() {
+  if (sent_ != nullptr) sent_->release();
+  if (received_ != nullptr) received_->release();
+}
+
+bool Service::Asking::answered_here() noexcept {
+  if (!service_.owner_->answer(service_.meeting_.communicator().rank(), question_, &answer_))
+    return false;
+  if (question_.what == Question::Asks::kRelease) service_.try_waiting();
+  if (answer_.code != MPI_SUCCESS) failed_ = failure(answer_.code, "rank 0 refuses");
+  return true;
+}
+
+void Service::Asking::send() noexcept {
+  core::Communicator& own = service_.meeting_.communicator();
+  begun_ = true;
+  int code = own.channel().pml->irecv_locked(block_of(own, answer_), between(own, 0, kAnswerTag),
+                                             &received_);
+  if (code == MPI_SUCCESS)
+    code = own.channel().pml->isend_locked(block_of(own, question_), between(own, 0, kQuestionTag),
+                                           &sent_);
+  if (code != MPI_SUCCESS) failed_ = {code, take_last_error().text};
+}
+
+bool Service::Asking::over() noexcept {
+  if (service_.owner_ != nullptr) return answered_here();
+  if (!begun_) send();
+  if (failed_) return true;
+  if (!received_->done() || !sent_->done()) return false;
+  if (received_->outcome.error != MPI_SUCCESS)
+    failed_ = failure(received_->outcome.error, "%s",
+                      received_->error_text != nullptr ? received_->error_text->c_str()
+                                                       : "rank 0 does not answer");
+  else if (answer_.code != MPI_SUCCESS)
+    failed_ = failure(answer_.code, "rank 0 refuses");
+  return true;
+}
+
 Failure Service::ask(const Question& question, const char* words, Answer* answer) noexcept {
+  constexpr int64_t kMostSleepUs = 1000;
   core::Communicator& own = meeting_.communicator();
   const core::ChannelLock lock(own.channel().progress);
-  if (owner_ != nullptr) {
-    const auto answered = [&] { return owner_->answer(own.rank(), question, answer); };
-    own.channel().progress.wait(
-        answered, [&](WaitReport* report) { report->words += words; }, 1000);
-    if (question.what == Question::Asks::kRelease) try_waiting();
-    return {};
-  }
-  core::Request *sent = nullptr, *received = nullptr;
-  Question asked = question;
-  int code = own.channel().pml->irecv_locked(block_of(own, *answer), between(own, 0, kAnswerTag),
-                                             &received);
-  if (code == MPI_SUCCESS)
-    code =
-        own.channel().pml->isend_locked(block_of(own, asked), between(own, 0, kQuestionTag), &sent);
-  if (code != MPI_SUCCESS) {
-    if (received != nullptr) received->release();
-    return {code, take_last_error().text};
-  }
-  own.channel().progress.wait([&] { return received->done() && sent->done(); },
+  Asking asking(*this, question);
+  own.channel().progress.wait([&] { return asking.over(); },
                               [&](WaitReport* report) {
                                 report->words += words;
-                                report->wait_for(static_cast<int>(own.peer_index(0)));
-                              });
-  Failure failed;
-  if (received->outcome.error != MPI_SUCCESS)
-    failed = failure(
-        received->outcome.error, "%s",
-        received->error_text != nullptr ? received->error_text->c_str() : "rank 0 does not answer");
-  else if (answer->code != MPI_SUCCESS)
-    failed = failure(answer->code, "rank 0 refuses");
-  received->release();
-  sent->release();
-  return failed;
+                                if (own.rank() != 0)
+                                  report->wait_for(static_cast<int>(own.peer_index(0)));
+                              },
+                              kMostSleepUs);
+  *answer = asking.answer();
+  return asking.failed();
 }
 
 }  // namespace tern::io

@@ -47,6 +47,30 @@ class Service {
   void start(Owner& owner);
   /// No rank asks any more.
   void stop() noexcept;
+  /// A question under way. over() needs the channel's lock.
+  class Asking {
+   public:
+    Asking(Service& service, const Question& question) noexcept
+        : service_(service), question_(question) {}
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+    ~Asking();
+    [[nodiscard]] bool over() noexcept;
+    [[nodiscard]] const Answer& answer() const noexcept { return answer_; }
+    [[nodiscard]] const Failure& failed() const noexcept { return failed_; }
+
+   private:
+    [[nodiscard]] bool answered_here() noexcept;
+    void send() noexcept;
+
+    Service& service_;
+    Question question_;
+    Answer answer_;
+    core::Request *sent_ = nullptr, *received_ = nullptr;
+    bool begun_ = false;
+    Failure failed_;
+  };
+
   /// Waits for rank 0. `words` describe the question, as a wait for rank 0.
   [[nodiscard]] Failure ask(const Question& question, const char* words, Answer* answer) noexcept;
 

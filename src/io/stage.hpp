@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stage: memory shared by the ranks of a host, through which they exchange small blocks of a file.
-// In each round the stage holds one range of the file, in the file's order, as one domain per rank;
-// a rank copies its blocks to where they belong, and the owner of a domain makes the system calls.
-// The two halves serve alternate rounds.
+// Stage: shared memory for the exchange of small blocks of a file between the ranks of a host.
+// In each round the stage holds a range of the file in the order of the file, with a domain per
+// rank. A rank copies its blocks to their places, and the owner of a domain makes the system calls.
+// Two halves serve alternate rounds.
 // Lifetime: the file. See: collectives.hpp (the meetings between copies and system calls).
 #pragma once
 
@@ -21,7 +21,7 @@ struct Rounds {
   int64_t first = 0, last = 0;  // bytes of the file
   int64_t domain = 0;           // bytes of a rank in a round
   int ranks = 1;
-  int shift = 0;  // log2 of the bytes that one byte of the map describes
+  int shift = 0;  // log2 of the bytes per byte of the map
 
   [[nodiscard]] int64_t range() const noexcept { return domain * ranks; }
   [[nodiscard]] int64_t count() const noexcept { return (last - first + range() - 1) / range(); }

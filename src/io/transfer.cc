@@ -171,8 +171,9 @@ Way write_way(const Part& part, size_t bytes) noexcept {
   const bool may_map = part.file.system().maps && part.ways.maps &&
                        view.rises(part.first, static_cast<int64_t>(bytes));
   if (!may_map) return Way::kBlocks;
-  if (part.ways.maps_always) return Way::kMapped;
-  return view.mean_block() < part.file.system().least_write && view.sparsity() <= kMostSparseMapping
+  if (part.ways.maps_below == INT64_MAX) return Way::kMapped;
+  return view.mean_block() < std::max(part.ways.maps_below, part.file.system().least_write) &&
+                 view.sparsity() <= kMostSparseMapping
              ? Way::kMapped
              : Way::kBlocks;
 }

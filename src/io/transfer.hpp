@@ -1,37 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfers of one rank: packed bytes of a view, to and from a buffer.
-// Why: a block of the file is one system call; small blocks go through a mapping, because a system
-// call per block costs more. No transfer writes a byte that the caller did not pass: reading,
-// changing and writing back a range would undo what other processes write meanwhile.
+// Why: a large block costs a system call; small blocks go through a mapping, because a system call
+// per block costs more. A transfer writes only bytes of the caller: reading, changing and writing
+// back a range would undo concurrent writes of other processes.
 // Threads: any.
 #pragma once
 
 #include <cstdint>
 
-#include "base/params.hpp"
-#include "io/file_window.hpp"
 #include "io/memory.hpp"
-#include "io/raw_file.hpp"
-#include "io/view.hpp"
+#include "io/part.hpp"
 
 namespace tern::io {
 
 /// How a transfer moved its blocks, for TERN_EXPLAIN and MPI_T.
 enum class Way : uint8_t { kBlock, kBlocks, kMapped, kSieved };
-
-/// The ways that parameters and hints permit.
-struct Ways {
-  bool maps = true, sieves = true;
-  bool maps_always = false;  // also large blocks
-};
-
-struct Part {
-  const RawFile& file;
-  FileWindow& window;
-  const View& view;
-  int64_t first;  // packed byte of the view
-  Ways ways = {};
-};
 
 /// The way of a write or read of these bytes.
 [[nodiscard]] Way write_way(const Part& part, size_t bytes) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// View: the bytes of a file that a rank sees (MPI-5.0 section 14.3), as packed bytes.
+// View: a rank's visible bytes of a file (MPI-5.0 section 14.3), as packed bytes.
 // Packed byte p is the p-th data byte of the tiled filetype; offsets of etypes are multiples of
-// etype_bytes(). Immutable, shared by the transfers that use the view.
+// etype_bytes(). Immutable; transfers share the view.
 #pragma once
 
 #include <sys/uio.h>
@@ -33,8 +33,8 @@ class View {
 
   /// All data is one block.
   [[nodiscard]] bool dense() const noexcept { return dense_; }
-  /// The displacements of these bytes rise, so packed_before() is defined. The displacements of
-  /// one tile may rise although the next tile begins before the end of the tile.
+  /// Whether the displacements of these bytes rise, as packed_before() requires. A tile may rise
+  /// although the next tile begins before the end of the tile.
   [[nodiscard]] bool rises(int64_t first, int64_t bytes) const noexcept {
     return order_.rises() &&
            (tiles_rise_ || bytes == 0 || first / size_ == (first + bytes - 1) / size_);
