@@ -50,6 +50,32 @@ static void write_while_growing(MPI_File to) {
   }
 }
 
+// The same, where the last rank enlarges the file with a block of a system call.
+static void write_before_a_block(MPI_File to) {
+  enum { kBlocks = 20, kEach = 2 * kBlocks };
+  MPI_Datatype every_second;
+  static int file[8 * kEach];
+  OK(MPI_Type_vector(kBlocks, 1, 2, MPI_INT, &every_second));
+  OK(MPI_Type_commit(&every_second));
+  const int is_last = rank == size - 1;
+  for (int loop = 0; loop < kLoops; ++loop) {
+    int data[kEach];
+    for (int i = 0; i < kEach; ++i) data[i] = loop + 100 * rank + i + 1;
+    OK(MPI_File_set_view(to, rank * (MPI_Offset)sizeof data, MPI_INT,
+                         is_last ? MPI_INT : every_second, "native", MPI_INFO_NULL));
+    OK(MPI_File_set_size(to, 0));
+    OK(MPI_File_write_at(to, 0, data, is_last ? kEach : kBlocks, MPI_INT, MPI_STATUS_IGNORE));
+    OK(MPI_File_sync(to));
+    OK(MPI_File_set_view(to, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    OK(MPI_File_read_at_all(to, 0, file, size * kEach, MPI_INT, MPI_STATUS_IGNORE));
+    for (int from = 0; from < size; ++from)
+      for (int i = 0; i < kBlocks; ++i)
+        CHECK_EQ(file[from * kEach + (from == size - 1 ? i : 2 * i)], loop + 100 * from + i + 1);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+  OK(MPI_Type_free(&every_second));
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   char name[] = "/tmp/io_regressions.XXXXXX";
@@ -59,6 +85,7 @@ int main(int argc, char** argv) {
   OK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                    &to));
   write_while_growing(to);
+  write_before_a_block(to);
   OK(MPI_File_close(&to));
   return end();
 }
