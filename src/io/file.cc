@@ -212,6 +212,7 @@ int File::sync() noexcept {
   (void)requests.finish(own_.channel().progress);
   Failure failed;
   if (has_written_.exchange(false)) failed = raw_.sync();
+  window_.forget_size();
   return agree(failed);
 }
 
@@ -230,6 +231,7 @@ int File::set_size(int64_t bytes, Size how) noexcept {
                      raw_.name().c_str());
   if (const int code = agree_on("size", bytes, failed); code != MPI_SUCCESS) return code;
   if (own_.rank() == 0) failed = how == Size::kExactly ? raw_.set_size(bytes) : raw_.extend(bytes);
+  window_.forget_size();
   return agree(failed);
 }
 

@@ -31,13 +31,19 @@ bool populate(std::byte* memory, int64_t bytes) noexcept {
   return called == 0;
 }
 
-Failure extend_to(const RawFile& file, int64_t low, int64_t high, bool* refused) noexcept {
-  int64_t end = 0;
-  if (Failure failed = file.size(&end); failed || high <= end) return failed;
-  return file.allocate(std::max(low, end), high - std::max(low, end), refused);
-}
-
 }  // namespace
+
+Failure FileWindow::reserve(const RawFile& file, int64_t low, int64_t high,
+                            bool* refused) noexcept {
+  int64_t end = 0;
+  if (Failure failed = file.size(&end)) return failed;
+  if (high <= end && end == settled_.load(std::memory_order_relaxed)) return {};
+  Failure failed = high <= end
+                       ? file.allocate(low, 1, refused)
+                       : file.allocate(std::max(low, end), high - std::max(low, end), refused);
+  if (!failed && !*refused) settled_.store(std::max(end, high), std::memory_order_relaxed);
+  return failed;
+}
 
 std::byte* FileWindow::take(const RawFile& file, int64_t low, int64_t high) noexcept {
   const bool covers =
@@ -52,7 +58,7 @@ std::byte* FileWindow::take(const RawFile& file, int64_t low, int64_t high) noex
 
 Failure FileWindow::map(const RawFile& file, int64_t low, int64_t high, Range* range) noexcept {
   bool refused = false;
-  if (Failure failed = extend_to(file, low, high, &refused); failed || refused) return failed;
+  if (Failure failed = reserve(file, low, high, &refused); failed || refused) return failed;
   const int64_t bytes = page_behind(high) - page_at(low);
   std::byte* pages = nullptr;
   range->lock_ = std::unique_lock<std::mutex>(mutex_, std::try_to_lock);

@@ -190,6 +190,8 @@ def h5py_steps(place):
 def h5py_runs(place):
     python = place.top / "venv/bin/python"
     tests = [str(python), "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "h5py"]
+    if os.geteuid() == 0:
+        tests += ["-k", "not test_append_permissions"]  # root may write into read-only files
     for ranks in (1, 2, 4):
         yield Run(f"only-mpi {ranks}", place.mpirun(ranks, *tests, "--only-mpi"), place.build)
     yield Run("with-mpi 2", place.mpirun(2, *tests, "--with-mpi"), place.build, 3 * SECONDS)

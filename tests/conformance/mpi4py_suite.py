@@ -27,6 +27,8 @@ class Suite:
         self.env = dict(os.environ, PATH=f"{options.prefix}/bin:{os.environ['PATH']}", OMP_NUM_THREADS="1",
                         MPICC=str(options.prefix / "bin/mpicc"), PIP_DISABLE_PIP_VERSION_CHECK="1",
                         CFLAGS="-O0")  # faster compilation
+        folders = [f"{options.prefix}/lib", os.environ.get("LD_LIBRARY_PATH")]  # before the run path of the build
+        self.env["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
 
     def missing(self):
         for name in ("test/main.py", "src/mpi4py/MPI.pyx"):
@@ -56,11 +58,15 @@ class Suite:
             return
         shutil.rmtree(self.build, ignore_errors=True)
         self.build.mkdir(parents=True)
-        shutil.copytree(self.options.sources, self.build / "source")
+        shutil.copytree(self.options.sources, self.build / "source", ignore=self.built)
         self.step("make a virtual environment", sys.executable, "-m", "venv", self.build / "venv")
         self.step("install NumPy", self.python, "-m", "pip", "install", "--quiet", "numpy")
         self.step("build mpi4py", self.python, "-m", "pip", "install", "--quiet", "--no-deps", self.build / "source")
         made_of.write_text(wanted)
+
+    def built(self, folder, names):
+        """Objects of an earlier build next to the sources may belong to another Tern."""
+        return {"build"} & set(names) if Path(folder) == self.options.sources else set()
 
     def job(self, ranks):
         """Runs all tests on `ranks` ranks. Returns the records of each rank, a complaint about the job, and the output."""

@@ -48,7 +48,7 @@ RUNS = [
     ("large_array", 4, NAMED, ("Process 0: data read back is correct",)),
     ("large_file", 1, NAMED, ("Data read back is correct",)),
 ]
-GIGABYTES = {"large_array": 8, "large_file": 4}  # in files and buffers
+GIGABYTES = {"large_array": 8, "large_file": 4, "coll_perf": 28}  # in files and buffers
 REMOVED = re.compile(r"\bMPI_[LU]B\b")  # in sources before MPICH 4.1
 CONFIGURED = "#define ROMIO_UFS 1\n"  # fstype_prefix asks for the file systems of ROMIO's build
 
