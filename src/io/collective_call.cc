@@ -201,7 +201,7 @@ Failure Transfer::move_own() noexcept {
   if (failed_) return {};
   Ways ways = shared_.hints.ways();
   if ((agreed_.flags & Card::kNoOverwrite) == 0)
-    ways.maps_below = std::max(ways.maps_below, kLeastOwn);
+    ways.maps_below = std::max(ways.maps_below, FileSystem::kLeastOverwrite);
   const Part part{shared_.raw, shared_.window, *call_.view, call_.span.first, ways};
   if (Failure failed = call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes)))
     return failed;

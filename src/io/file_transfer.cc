@@ -108,9 +108,22 @@ Failure File::order_hosts(size_t bytes, const Failure& mine, Span* span) noexcep
   return {};
 }
 
+Ways File::ways_of(const Span& span, bool writes) const noexcept {
+  Ways ways = hints.ways();
+  const FileSystem& system = raw_.system();
+  const int64_t block = view_->mean_block();
+  if (!writes || !system.maps || !system.faults_fast || block < system.least_write ||
+      block >= FileSystem::kLeastOverwrite || span.bytes == 0)
+    return ways;
+  int64_t size = 0;
+  const int64_t end = view_->end_of(span.first, static_cast<int64_t>(span.bytes));
+  if (!raw_.size(&size) && end <= size) ways.maps_below = FileSystem::kLeastOverwrite;
+  return ways;
+}
+
 Failure File::move(const Access& access, const Memory& memory, const Span& span,
                    size_t* done) noexcept {
-  const Part part{raw_, window_, *view_, span.first, hints.ways()};
+  const Part part{raw_, window_, *view_, span.first, ways_of(span, access.writes)};
   if (span.bytes == 0) return {};
   if (!atomic_) return move_part(part, access.writes, memory, span.bytes, done);
   RangeLock range(*meeting_, service);

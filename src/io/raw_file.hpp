@@ -26,6 +26,8 @@ struct FileSystem {
   bool is_local = false;       // no other host changes the file
   int64_t least_write = 2048;  // blocks from this size on are written by pwrite
   bool faults_fast = false;    // a write fault of a cached page takes less than a microsecond
+  /// With fast faults, pwrite replaces cached pages faster from blocks of this size on.
+  static constexpr int64_t kLeastOverwrite = 16384;
   int64_t block = 4096;
 };
 
