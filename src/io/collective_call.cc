@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <new>
 
-#include "io/range_lock.hpp"
-
 namespace tern::io {
 namespace {
 
@@ -24,7 +22,11 @@ void Transfer::SystemCall::work() noexcept {
 }
 
 Transfer::Transfer(Shared& shared, const Collectives::Call& call, bool background)
-    : shared_(shared), call_(call), type_(call.memory.data().type), background_(background) {
+    : shared_(shared),
+      call_(call),
+      type_(call.memory.data().type),
+      background_(background),
+      lock_(shared.meeting, shared.service) {
   job_.progress = &shared.meeting.communicator().channel().progress;
   if (background_) worker_ = Worker::shared();
   task_ = run();
@@ -39,9 +41,9 @@ Transfer::Wait Transfer::in_worker(Failure (Transfer::*body)() noexcept) noexcep
   job_.transfer = this;
   job_.body = body;
   job_.done.store(false, std::memory_order_relaxed);
-  // The worker makes no call of the CUDA driver.
-  if (background_ && call_.memory.on_host() && worker_->add(job_))
-    return {*this, &Transfer::worked};
+  // The worker makes no call of the CUDA driver, and the stage is host memory.
+  const bool calls_driver = body == &Transfer::move_own && !call_.memory.on_host();
+  if (background_ && !calls_driver && worker_->add(job_)) return {*this, &Transfer::worked};
   job_.result = (this->*body)();
   return {*this, nullptr};
 }
@@ -137,8 +139,10 @@ void Transfer::hand_out_places() noexcept {
 }
 
 bool Transfer::ordered() noexcept {
-  return shared_.meeting.board(0)->ordered.load(std::memory_order_acquire) ==
-         shared_.meeting.number();
+  // After the end of rank 0 the closing meeting fails.
+  return shared_.meeting.finds_end_of(0) ||
+         shared_.meeting.board(0)->ordered.load(std::memory_order_acquire) ==
+             shared_.meeting.number();
 }
 
 Failure Transfer::load() noexcept {
@@ -150,25 +154,30 @@ Failure Transfer::flush() noexcept {
                              shared_.window, shared_.hints.ways(), !failed_);
 }
 
+Failure Transfer::check_own() const noexcept {
+  return call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes));
+}
+
+Part Transfer::own_part() const noexcept {
+  return {shared_.raw, shared_.window, *call_.view, call_.span.first, shared_.hints.ways()};
+}
+
 Failure Transfer::move_own() noexcept {
-  if (failed_) return {};
-  const Part part{shared_.raw, shared_.window, *call_.view, call_.span.first, shared_.hints.ways()};
-  if (Failure failed = call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes)))
-    return failed;
-  if (call_.span.bytes == 0) return {};
-  RangeLock lock(shared_.meeting, shared_.service);
-  if (call_.atomic)
-    if (Failure failed =
-            lock.take(call_.view->at(call_.span.first),
-                      call_.view->end_of(call_.span.first, static_cast<int64_t>(call_.span.bytes)),
-                      call_.writes))
-      return failed;
-  if (call_.writes) {
-    Failure failed = io::write(part, call_.memory, 0, call_.span.bytes);
-    moved_ = failed ? 0 : call_.span.bytes;
-    return failed;
-  }
-  return io::read(part, call_.memory, 0, call_.span.bytes, &moved_);
+  if (failed_ || call_.span.bytes == 0) return {};
+  return io::move(own_part(), call_.memory, call_.span.bytes, call_.writes, &moved_);
+}
+
+void Transfer::start_device() noexcept {
+  core::Progress& progress = shared_.meeting.communicator().channel().progress;
+  moving_.reset(new (std::nothrow) DeviceTransfer(own_part(), call_.memory, call_.span.bytes,
+                                                  call_.writes, &progress, worker_));
+  if (moving_ == nullptr) note(failure(MPI_ERR_NO_MEM, "no memory for a collective transfer"));
+}
+
+void Transfer::end_device() noexcept {
+  moved_ = moving_->failed() && call_.writes ? 0 : moving_->moved();
+  note(moving_->failed());
+  moving_.reset();
 }
 
 Task Transfer::run() {
@@ -180,6 +189,7 @@ Task Transfer::run() {
   if (call_.ordered) {
     hand_out_places();
     co_await Wait{*this, &Transfer::ordered};
+    if (shared_.meeting.failed() && !agreed()) co_return;
     const int64_t first = shared_.meeting.board(0)->first_etype.load(std::memory_order_relaxed);
     if (first < 0) note(failure(MPI_ERR_ARG, "the shared file pointer would exceed 2^56 etypes"));
     call_.span.first += std::max<int64_t>(first, 0) * call_.view->etype_bytes();
@@ -198,8 +208,28 @@ Task Transfer::run() {
     exchange = !shared_.stage_refused;
   }
   if (!exchange) {
-    co_await in_worker(&Transfer::move_own);
-    note(std::move(job_.result));
+    note(check_own());
+    if (call_.atomic && !failed_ && call_.span.bytes > 0) {
+      const auto bytes = static_cast<int64_t>(call_.span.bytes);
+      lock_.begin(call_.view->at(call_.span.first), call_.view->end_of(call_.span.first, bytes),
+                  call_.writes);
+      co_await Wait{*this, &Transfer::locked};
+      note(lock_.failed());
+    }
+    if (!failed_ && copies_in_progress()) {
+      start_device();
+      if (!failed_) {
+        co_await Wait{*this, &Transfer::moved_device};
+        end_device();
+      }
+    } else {
+      co_await in_worker(&Transfer::move_own);
+      note(std::move(job_.result));
+    }
+    if (background_)
+      lock_.release_locked();
+    else
+      lock_.release();
   } else {
     rounds_ = shared_.stage.plan(agreed_.first, agreed_.last, agreed_.bits);
     for (round_ = 0; round_ < rounds_.count(); ++round_) {
@@ -234,7 +264,9 @@ Task Transfer::run() {
 }
 
 void Transfer::describe(WaitReport* report) const {
-  if (waits_for_ == &Transfer::worked)
+  if (waits_for_ == &Transfer::locked)
+    lock_.describe(report);
+  else if (waits_for_ == &Transfer::worked || waits_for_ == &Transfer::moved_device)
     report->words +=
         strf("system calls of a collective transfer of %s", shared_.raw.name().c_str());
   else

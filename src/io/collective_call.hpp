@@ -3,6 +3,8 @@
 #pragma once
 
 #include "io/collectives.hpp"
+#include "io/device_transfer.hpp"
+#include "io/range_lock.hpp"
 
 namespace tern::io {
 
@@ -48,6 +50,14 @@ class Transfer {
   [[nodiscard]] Wait in_worker(Failure (Transfer::*body)() noexcept) noexcept;
   [[nodiscard]] bool worked() noexcept { return job_.done.load(std::memory_order_acquire); }
   [[nodiscard]] bool ordered() noexcept;
+  [[nodiscard]] bool locked() noexcept { return lock_.taken(); }
+  [[nodiscard]] bool moved_device() noexcept { return moving_->advance(); }
+  /// Whether progress copies device memory beside the worker's system calls.
+  [[nodiscard]] bool copies_in_progress() const noexcept {
+    return background_ && DeviceTransfer::suits(call_.memory, call_.span.bytes);
+  }
+  void start_device() noexcept;
+  void end_device() noexcept;
   /// Keeps the error of the last meeting. Returns false after an error.
   [[nodiscard]] bool agreed() noexcept;
 
@@ -55,6 +65,8 @@ class Transfer {
   [[nodiscard]] bool exchanges() const noexcept;
   [[nodiscard]] Card offer_stage() noexcept;
   void open_stage() noexcept;
+  [[nodiscard]] Failure check_own() const noexcept;
+  [[nodiscard]] Part own_part() const noexcept;
   [[nodiscard]] Failure move_own() noexcept;
   [[nodiscard]] Failure load() noexcept;
   [[nodiscard]] Failure flush() noexcept;
@@ -76,6 +88,8 @@ class Transfer {
   bool (Transfer::*waits_for_)() noexcept = nullptr;
   SystemCall job_;
   std::shared_ptr<Worker> worker_;
+  RangeLock lock_;
+  std::unique_ptr<DeviceTransfer> moving_;
   Task task_;
 };
 

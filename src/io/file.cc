@@ -36,6 +36,7 @@ File::File(core::Communicator& own, int amode, std::unique_ptr<Meeting> meeting,
       service(*meeting),
       pointers(*meeting, service),
       collectives(*this, *meeting, raw_, window_, hints, pointers, service),
+      requests(own.channel().progress),
       own_(own),
       amode_(amode),
       meeting_(std::move(meeting)),
@@ -203,11 +204,8 @@ Failure File::move(const Access& access, const Memory& memory, const Span& span,
             lock.take(view_->at(span.first),
                       view_->end_of(span.first, static_cast<int64_t>(span.bytes)), access.writes))
       return failed;
-  if (!access.writes) return io::read(part, memory, 0, span.bytes, done);
-  has_written_.store(true, std::memory_order_relaxed);
-  Failure failed = io::write(part, memory, 0, span.bytes);
-  *done = failed ? 0 : span.bytes;
-  return failed;
+  if (access.writes) has_written_.store(true, std::memory_order_relaxed);
+  return io::move(part, memory, span.bytes, access.writes, done);
 }
 
 Collectives::Call File::call_of(const Access& access, const Span& span, const Memory& memory,
@@ -276,7 +274,7 @@ core::Ref<FileRequest> File::start_checked(const Access& access) {
     made = collectives.start(call);
   } else if (failed) {
     throw Error(std::move(failed));
-  } else if (span.bytes <= kMostAtOnce || !memory.on_host() || atomic_) {
+  } else if (span.bytes <= kMostAtOnce || atomic_) {
     size_t done = 0;
     failed = move(access, memory, span, &done);
     made = core::Ref<FileRequest>::adopt(
@@ -446,10 +444,11 @@ int File::byte_offset(int64_t offset, int64_t* disp) const noexcept {
 
 int File::sync() noexcept {
   collectives.finish();
-  (void)requests.finish(own_.channel().progress);
+  (void)requests.finish();
   Failure failed;
   if (has_written_.exchange(false)) failed = raw_.sync();
-  return agree(failed);
+  if (const int code = agree(failed); code != MPI_SUCCESS || !raw_.system().caches) return code;
+  return agree(raw_.refresh());
 }
 
 int File::set_size(int64_t bytes, Size how) noexcept {
@@ -481,9 +480,9 @@ int File::close() noexcept {
     return fail(MPI_ERR_OTHER, "%s_end must precede MPI_File_close of %s", split_.name,
                 raw_.name().c_str());
   collectives.finish();
-  (void)requests.finish(own_.channel().progress);
+  (void)requests.finish();
   Failure failed;
-  if (has_written_ && hints.syncs_at_close()) failed = raw_.sync();
+  if (has_written_ && (hints.syncs_at_close() || raw_.system().caches)) failed = raw_.sync();
   const std::string name = raw_.name();
   if (Failure closed = raw_.close(); closed && !failed) failed = std::move(closed);
   int code = agree(failed);

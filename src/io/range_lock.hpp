@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RangeLock: conflicting transfers of a file in atomic mode take turns (MPI-5.0 section 14.6.1).
-// Ranks of one host have their ranges on their boards; on several hosts rank 0 keeps all ranges.
-// The range of a dead rank counts as free.
+// On one host, a rank's board has the rank's range; on several hosts rank 0 keeps all ranges.
+// A rank has one range at a time. The range of a dead rank counts as free.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace tern::io {
 
-/// The ranges that rank 0 keeps for all hosts.
+/// The ranges of all hosts, kept by rank 0.
 class Ranges {
  public:
   [[nodiscard]] bool take(int rank, int64_t from, int64_t to, bool writes);
@@ -35,17 +35,30 @@ class RangeLock {
   RangeLock& operator=(const RangeLock&) = delete;
   ~RangeLock() { release(); }
 
-  /// Waits until no other rank transfers bytes [from, to), except reads beside a read.
+  /// Waits until no transfer moves bytes [from, to), except reads beside a read.
   [[nodiscard]] Failure take(int64_t from, int64_t to, bool writes) noexcept;
+  /// begin() and taken() replace take() for a polling caller. taken() is also true after an
+  /// error. Requires the channel's lock.
+  void begin(int64_t from, int64_t to, bool writes) noexcept;
+  [[nodiscard]] bool taken() noexcept;
+  [[nodiscard]] const Failure& failed() const noexcept { return inquiry_.failed; }
   void release() noexcept;
+  /// Requires the channel's lock.
+  void release_locked() noexcept;
+  void describe(WaitReport* report) const;
 
  private:
-  [[nodiscard]] bool try_to_take(int64_t from, int64_t to, bool writes) noexcept;
+  [[nodiscard]] bool take_here() noexcept;
+  [[nodiscard]] RangeEntry& mine() const noexcept {
+    return meeting_.board(meeting_.communicator().rank())->range;
+  }
 
   const Meeting& meeting_;
   Service& service_;
-  bool held_ = false;
-  int holder_ = -1;  // the rank that has a conflicting range
+  Service::Inquiry inquiry_;
+  // kWaits: behind another transfer of this rank.
+  enum class State : uint8_t { kFree, kWaits, kAsks, kHeld } state_ = State::kFree;
+  int holder_ = -1;  // the rank with a conflicting range
 };
 
 }  // namespace tern::io

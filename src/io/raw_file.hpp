@@ -12,6 +12,8 @@
 
 #include "base/error.hpp"
 #include "base/fd.hpp"
+#include "base/params.hpp"
+#include "io/page_locks.hpp"
 
 namespace tern::io {
 
@@ -23,6 +25,7 @@ struct FileSystem {
   const char* name = "unknown";
   bool maps = false;           // a shared mapping is coherent with pread and pwrite, on one host
   bool is_local = false;       // no other host changes the file
+  bool caches = false;         // writes of other hosts show after a lock; pages need locks
   int64_t least_write = 2048;  // blocks from this size on are written by pwrite
   int64_t block = 4096;
 };
@@ -51,6 +54,8 @@ class RawFile {
   /// Allocates the first bytes, and extends a shorter file.
   [[nodiscard]] Failure extend(int64_t bytes) const noexcept;
   [[nodiscard]] Failure sync() const noexcept;
+  /// Afterwards reads find the flushed data of other hosts.
+  [[nodiscard]] Failure refresh() const noexcept;
   [[nodiscard]] Failure close() noexcept;
   [[nodiscard]] Failure failed(const char* verb, int error) const noexcept;
 
@@ -59,6 +64,9 @@ class RawFile {
                                     size_t* done) const noexcept;
   [[nodiscard]] Failure read_directly(void* to, size_t bytes, int64_t at,
                                       size_t* done) const noexcept;
+  /// Locks partly written pages, if the file system needs locks.
+  [[nodiscard]] Failure lock_pages(int64_t at, size_t bytes, PageLocks::Held* held) const noexcept;
+  [[nodiscard]] Failure not_locked(int error) const noexcept;
   [[nodiscard]] Failure short_of(const char* verb, size_t done, size_t bytes, int64_t at,
                                  int error) const noexcept;
 
@@ -66,9 +74,10 @@ class RawFile {
   std::string name_;
   int rank_ = 0;
   FileSystem system_;
+  PageLocks locks_;
 };
 
 /// Finds the properties by statfs(2); `hosts` is the number of hosts that opened the file.
-[[nodiscard]] FileSystem find_system(int fd, int hosts) noexcept;
+[[nodiscard]] FileSystem find_system(int fd, int hosts, IoSystem named = IoSystem::kAuto) noexcept;
 
 }  // namespace tern::io

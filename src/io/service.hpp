@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Service: the shared file pointer and the ranges of atomic mode, for ranks on several hosts.
 // Rank 0 answers questions of the other ranks by messages, while it progresses messages.
+// A range ends with a message of its holder, or with the holder.
 // Threads: under the channel's lock, except ask().
 #pragma once
 
@@ -40,6 +41,7 @@ class Service {
   };
 
   explicit Service(Meeting& meeting) noexcept : meeting_(meeting) {}
+  ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
@@ -47,8 +49,20 @@ class Service {
   void start(Owner& owner);
   /// No rank asks any more.
   void stop() noexcept;
+  /// A question under way. The caller keeps the object until answered() is true.
+  struct Inquiry {
+    Question question;
+    Answer answer;
+    Failure failed;
+    core::Request *sent = nullptr, *received = nullptr;
+  };
+  /// begin() and answered() require the channel's lock.
+  void begin(Inquiry* inquiry) noexcept;
+  [[nodiscard]] bool answered(Inquiry* inquiry) noexcept;
   /// Waits for rank 0. `words` describe the question, as a wait for rank 0.
   [[nodiscard]] Failure ask(const Question& question, const char* words, Answer* answer) noexcept;
+  /// Gives up the range of a kTake. Requires the channel's lock.
+  void release_range() noexcept;
 
  private:
   struct Reply {
@@ -59,8 +73,16 @@ class Service {
     int rank;
     Question question;
   };
+  /// The message that ends a granted range.
+  struct Grant {
+    int rank;
+    Question release;
+    core::Request* receive = nullptr;
+  };
   static int poll(void* self) noexcept;
   int serve() noexcept;
+  [[nodiscard]] int end_grants() noexcept;
+  void watch(int rank) noexcept;
   [[nodiscard]] bool receive() noexcept;
   void take_question(int rank) noexcept;
   void reply(int rank, const Answer& answer) noexcept;
@@ -71,6 +93,9 @@ class Service {
   Question coming_;
   core::Request* receive_ = nullptr;
   std::list<Reply> replies_;
+  std::list<Grant> grants_;
+  Question release_{Question::Asks::kRelease};
+  core::Request* releasing_ = nullptr;
   std::vector<Waiting> waiting_;
 };
 
