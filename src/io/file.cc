@@ -492,6 +492,7 @@ int File::close() noexcept {
     if (own_.rank() == 0 && ::unlink(name.c_str()) != 0) unlinked = raw_.failed("delete", errno);
     if (const int deleted = agree(unlinked); code == MPI_SUCCESS) code = deleted;
   }
+  if (collectives.dead()) return code;
   // Afterwards no rank reads this rank's board.
   coll::Operation barrier{};
   barrier.communicator = &own_;

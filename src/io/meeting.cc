@@ -58,7 +58,8 @@ Meeting::~Meeting() {
     if (!request->done()) (void)last_.release();  // the sender still reads the card
     request->release();
   }
-  if (slab_ != core::Slabs::kNone) slabs_->release(core::Slabs::Size::kSmall, slab_);
+  // After the end of a rank, the others may still read the board.
+  if (slab_ != core::Slabs::kNone && !failed_) slabs_->release(core::Slabs::Size::kSmall, slab_);
 }
 
 void Meeting::connect(const std::vector<uint32_t>& slabs) {
