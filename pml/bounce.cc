@@ -110,7 +110,7 @@ size_t BounceIn::fill_chunks(const std::byte* data, size_t bytes, int64_t timeou
   int64_t end = 0;
   size_t done = 0;
   while (done < bytes && !failed()) {
-    Chunk& chunk = chunks_[put_ / chunk_bytes_ % chunks_.size()];
+    Chunk& chunk = next_chunk();
     for (; chunk.used == 0 && chunk.begun && !chunk.job.done(); ::sched_yield()) {
       if (end == 0 && timeout != INT64_MAX) end = now_ns() + timeout;
       if (end != 0 && now_ns() >= end) return done;
@@ -119,12 +119,33 @@ size_t BounceIn::fill_chunks(const std::byte* data, size_t bytes, int64_t timeou
     chunk.bytes = std::min(chunk_bytes_, bytes_ - put_ / chunk_bytes_ * chunk_bytes_);
     const size_t some = std::min(bytes - done, chunk.bytes - chunk.used);
     copy_bytes(chunk.data() + chunk.used, data + done, some);
-    chunk.used += some;
-    put_ += some;
+    placed(some);
     done += some;
-    if (chunk.used == chunk.bytes) send_off(chunk);
   }
   return done;
+}
+
+std::byte* BounceIn::place(size_t* bytes) noexcept {
+  Chunk& chunk = next_chunk();
+  if (chunk.used == 0 && chunk.begun && !chunk.job.done()) return nullptr;
+  if (!sound(chunk.job)) return nullptr;
+  chunk.bytes = std::min(chunk_bytes_, bytes_ - put_ / chunk_bytes_ * chunk_bytes_);
+  *bytes = chunk.bytes - chunk.used;
+  return chunk.data() + chunk.used;
+}
+
+void BounceIn::placed(size_t bytes) noexcept {
+  Chunk& chunk = next_chunk();
+  chunk.used += bytes;
+  put_ += bytes;
+  if (chunk.used == chunk.bytes) send_off(chunk);
+}
+
+void BounceIn::end() noexcept {
+  Chunk& chunk = next_chunk();
+  if (chunk.used == 0) return;
+  chunk.bytes = chunk.used;
+  send_off(chunk);
 }
 
 void BounceIn::send_off(Chunk& chunk) noexcept {

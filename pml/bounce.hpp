@@ -60,9 +60,18 @@ class BounceIn final : public Bounce {
   /// If all chunks are in flight, put() waits up to 20 ms, then keeps up to 64 MiB in host memory,
   /// because a stream may wait for the caller's next call.
   void put(const std::byte* data, size_t bytes) noexcept;
+  /// place() and placed() replace put() for a caller that writes into chunks: the place of the next
+  /// *bytes, or null while the device copies that chunk.
+  [[nodiscard]] std::byte* place(size_t* bytes) noexcept;
+  void placed(size_t bytes) noexcept;
+  /// No more bytes come.
+  void end() noexcept;
   [[nodiscard]] bool done() noexcept;
 
  private:
+  [[nodiscard]] Chunk& next_chunk() noexcept {
+    return chunks_[put_ / chunk_bytes_ % chunks_.size()];
+  }
   void send_off(Chunk& chunk) noexcept;
   /// Returns the bytes put into chunks. `timeout` in ns; INT64_MAX: no limit.
   size_t fill_chunks(const std::byte* data, size_t bytes, int64_t timeout) noexcept;

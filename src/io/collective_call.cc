@@ -41,9 +41,9 @@ Transfer::Wait Transfer::in_worker(Failure (Transfer::*body)() noexcept) noexcep
   job_.transfer = this;
   job_.body = body;
   job_.done.store(false, std::memory_order_relaxed);
-  // The worker makes no call of the CUDA driver.
-  if (background_ && call_.memory.on_host() && worker_->add(job_))
-    return {*this, &Transfer::worked};
+  // The worker makes no call of the CUDA driver, and the stage is host memory.
+  const bool calls_driver = body == &Transfer::move_own && !call_.memory.on_host();
+  if (background_ && !calls_driver && worker_->add(job_)) return {*this, &Transfer::worked};
   job_.result = (this->*body)();
   return {*this, nullptr};
 }
@@ -157,8 +157,10 @@ bool Transfer::range_taken() noexcept {
 }
 
 bool Transfer::ordered() noexcept {
-  return shared_.meeting.board(0)->ordered.load(std::memory_order_acquire) ==
-         shared_.meeting.number();
+  // After the end of rank 0 the closing meeting fails.
+  return shared_.meeting.finds_end_of(0) ||
+         shared_.meeting.board(0)->ordered.load(std::memory_order_acquire) ==
+             shared_.meeting.number();
 }
 
 void Transfer::note_exchange() noexcept {
@@ -197,23 +199,35 @@ Failure Transfer::flush() noexcept {
                              shared_.window, shared_.hints.ways(), !failed_);
 }
 
-Failure Transfer::move_own() noexcept {
-  if (failed_) return {};
+Failure Transfer::check_own() const noexcept {
+  return call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes));
+}
+
+Part Transfer::own_part() const noexcept {
   Ways ways = shared_.hints.ways();
   if ((agreed_.flags & Card::kNoOverwrite) == 0)
     ways.maps_below = std::max(ways.maps_below, FileSystem::kLeastOverwrite);
-  const Part part{shared_.raw, shared_.window, *call_.view, call_.span.first, ways};
-  if (Failure failed = call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes)))
-    return failed;
-  if (call_.span.bytes == 0) return {};
+  return {shared_.raw, shared_.window, *call_.view, call_.span.first, ways};
+}
+
+Failure Transfer::move_own() noexcept {
+  if (failed_ || call_.span.bytes == 0) return {};
   if (!background_)
-    io::note(part, shared_.meeting.communicator().process(), call_.writes, call_.span.bytes);
-  if (call_.writes) {
-    Failure failed = io::write(part, call_.memory, 0, call_.span.bytes);
-    moved_ = failed ? 0 : call_.span.bytes;
-    return failed;
-  }
-  return io::read(part, call_.memory, 0, call_.span.bytes, &moved_);
+    io::note(own_part(), shared_.meeting.communicator().process(), call_.writes, call_.span.bytes);
+  return io::move(own_part(), call_.memory, call_.span.bytes, call_.writes, &moved_);
+}
+
+void Transfer::start_device() noexcept {
+  core::Progress& progress = shared_.meeting.communicator().channel().progress;
+  moving_.reset(new (std::nothrow) DeviceTransfer(own_part(), call_.memory, call_.span.bytes,
+                                                  call_.writes, &progress, worker_));
+  if (moving_ == nullptr) note(failure(MPI_ERR_NO_MEM, "no memory for a collective transfer"));
+}
+
+void Transfer::end_device() noexcept {
+  moved_ = moving_->failed() && call_.writes ? 0 : moving_->moved();
+  note(moving_->failed());
+  moving_.reset();
 }
 
 Task Transfer::run() {
@@ -225,6 +239,7 @@ Task Transfer::run() {
   if (call_.ordered) {
     hand_out_places();
     co_await Wait{*this, &Transfer::ordered};
+    if (shared_.meeting.failed() && !agreed()) co_return;
     const int64_t first = shared_.meeting.board(0)->first_etype.load(std::memory_order_relaxed);
     if (first < 0) note(failure(MPI_ERR_ARG, "the shared file pointer would exceed 2^56 etypes"));
     call_.span.first += std::max<int64_t>(first, 0) * call_.view->etype_bytes();
@@ -243,10 +258,19 @@ Task Transfer::run() {
     exchange = !shared_.stage_refused;
   }
   if (!exchange) {
+    note(check_own());
     if (call_.atomic) co_await Wait{*this, &Transfer::range_taken};
     note(range_.failed());
-    co_await in_worker(&Transfer::move_own);
-    note(std::move(job_.result));
+    if (!failed_ && copies_in_progress()) {
+      start_device();
+      if (!failed_) {
+        co_await Wait{*this, &Transfer::moved_device};
+        end_device();
+      }
+    } else {
+      co_await in_worker(&Transfer::move_own);
+      note(std::move(job_.result));
+    }
     if (call_.atomic) co_await Wait{*this, &Transfer::range_released};
   } else {
     note_exchange();
@@ -285,7 +309,7 @@ Task Transfer::run() {
 void Transfer::describe(WaitReport* report) const {
   if (waits_for_ == &Transfer::range_taken || waits_for_ == &Transfer::range_released)
     range_.describe(report);
-  else if (waits_for_ == &Transfer::worked)
+  else if (waits_for_ == &Transfer::worked || waits_for_ == &Transfer::moved_device)
     report->words +=
         strf("system calls of a collective transfer of %s", shared_.raw.name().c_str());
   else

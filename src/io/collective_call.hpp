@@ -3,6 +3,7 @@
 #pragma once
 
 #include "io/collective.hpp"
+#include "io/device_transfer.hpp"
 #include "io/range_lock.hpp"
 #include "io/requests.hpp"
 #include "io/task.hpp"
@@ -53,6 +54,13 @@ class Transfer {
   [[nodiscard]] bool ordered() noexcept;
   [[nodiscard]] bool range_taken() noexcept;
   [[nodiscard]] bool range_released() noexcept { return range_.release(); }
+  [[nodiscard]] bool moved_device() noexcept { return moving_->advance(); }
+  /// Whether progress copies device memory beside the worker's system calls.
+  [[nodiscard]] bool copies_in_progress() const noexcept {
+    return background_ && DeviceTransfer::suits(call_.memory, call_.span.bytes);
+  }
+  void start_device() noexcept;
+  void end_device() noexcept;
   /// Keeps the error of the last meeting. Returns false after an error.
   [[nodiscard]] bool agreed() noexcept;
 
@@ -61,6 +69,8 @@ class Transfer {
   [[nodiscard]] bool overwrites(int64_t end) const noexcept;
   [[nodiscard]] Card offer_stage() noexcept;
   void open_stage() noexcept;
+  [[nodiscard]] Failure check_own() const noexcept;
+  [[nodiscard]] Part own_part() const noexcept;
   [[nodiscard]] Failure move_own() noexcept;
   void note_exchange() noexcept;
   [[nodiscard]] Failure load() noexcept;
@@ -84,6 +94,7 @@ class Transfer {
   RangeLock range_;
   SystemCall job_;
   std::shared_ptr<Worker> worker_;
+  std::unique_ptr<DeviceTransfer> moving_;
   Task task_;
 };
 

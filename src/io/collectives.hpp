@@ -35,6 +35,8 @@ class Collectives {
   [[nodiscard]] Failure agree(Card* card) noexcept;
   /// Waits for the transfers under way.
   void finish() noexcept;
+  /// A rank has ended, so no meeting follows.
+  [[nodiscard]] bool dead() const noexcept { return shared_.fate.dead(); }
   [[nodiscard]] bool idle() const noexcept { return queue_.empty(); }
 
  private:

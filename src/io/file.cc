@@ -32,6 +32,7 @@ File::File(core::Communicator& own, int amode, std::unique_ptr<Meeting> meeting,
       service(*meeting),
       pointers(*meeting, service),
       collectives(*this, *meeting, raw_, window_, hints, pointers, service),
+      requests(own.channel().progress),
       own_(own),
       amode_(amode),
       meeting_(std::move(meeting)),
@@ -209,11 +210,12 @@ int File::byte_offset(int64_t offset, int64_t* disp) const noexcept {
 
 int File::sync() noexcept {
   collectives.finish();
-  (void)requests.finish(own_.channel().progress);
+  (void)requests.finish();
   Failure failed;
   if (has_written_.exchange(false)) failed = raw_.sync();
   window_.forget_size();
-  return agree(failed);
+  if (const int code = agree(failed); code != MPI_SUCCESS || !raw_.system().caches) return code;
+  return agree(raw_.refresh());
 }
 
 int File::set_size(int64_t bytes, Size how) noexcept {
@@ -241,16 +243,16 @@ int File::set_atomicity(bool on) noexcept {
   return MPI_SUCCESS;
 }
 
-void File::abandon() noexcept { (void)requests.finish(own_.channel().progress); }
+void File::abandon() noexcept { (void)requests.finish(); }
 
 int File::close() noexcept {
   if (split_.name != nullptr)
     return fail(MPI_ERR_OTHER, "%s_end must precede MPI_File_close of %s", split_.name,
                 raw_.name().c_str());
   collectives.finish();
-  (void)requests.finish(own_.channel().progress);
+  (void)requests.finish();
   Failure failed;
-  if (has_written_ && hints.syncs_at_close()) failed = raw_.sync();
+  if (has_written_ && (hints.syncs_at_close() || raw_.system().caches)) failed = raw_.sync();
   const std::string name = raw_.name();
   if (Failure closed = raw_.close(); closed && !failed) failed = std::move(closed);
   int code = agree(failed);
@@ -260,6 +262,7 @@ int File::close() noexcept {
     if (own_.rank() == 0 && ::unlink(name.c_str()) != 0) unlinked = raw_.failed("delete", errno);
     if (const int deleted = agree(unlinked); code == MPI_SUCCESS) code = deleted;
   }
+  if (collectives.dead()) return code;
   // Afterwards no rank reads this rank's board.
   coll::Operation barrier{};
   barrier.communicator = &own_;

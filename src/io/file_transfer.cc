@@ -146,11 +146,8 @@ Failure File::move(const Access& access, const Memory& memory, const Span& span,
 Failure File::move_part(const Part& part, bool writes, const Memory& memory, size_t bytes,
                         size_t* done) noexcept {
   note(part, process(), writes, bytes);
-  if (!writes) return io::read(part, memory, 0, bytes, done);
-  has_written_.store(true, std::memory_order_relaxed);
-  Failure failed = io::write(part, memory, 0, bytes);
-  *done = failed ? 0 : bytes;
-  return failed;
+  if (writes) has_written_.store(true, std::memory_order_relaxed);
+  return io::move(part, memory, bytes, writes, done);
 }
 
 Collectives::Call File::call_of(const Access& access, const Span& span, const Memory& memory,
@@ -229,7 +226,7 @@ core::Ref<FileRequest> File::start_checked(const Access& access) {
     made = collectives.start(call);
   } else if (failed) {
     throw Error(std::move(failed));
-  } else if (span.bytes <= kMostAtOnce || !memory.on_host() || atomic_) {
+  } else if (span.bytes <= kMostAtOnce || atomic_) {
     size_t done = 0;
     failed = move(access, memory, span, &done);
     made = core::Ref<FileRequest>::adopt(

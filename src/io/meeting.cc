@@ -53,9 +53,13 @@ Meeting::Meeting(core::Communicator& own) noexcept : own_(own), slabs_(own.chann
 }
 
 Meeting::~Meeting() {
-  for (core::Request* request : requests_)
-    if (request != nullptr) request->release();
-  if (slab_ != core::Slabs::kNone) slabs_->release(core::Slabs::Size::kSmall, slab_);
+  end_exchange();
+  for (core::Request* request : last_sends_) {
+    if (!request->done()) (void)last_.release();  // the sender still reads the card
+    request->release();
+  }
+  // After the end of a rank, the others may still read the board.
+  if (slab_ != core::Slabs::kNone && !failed_) slabs_->release(core::Slabs::Size::kSmall, slab_);
 }
 
 void Meeting::connect(const std::vector<uint32_t>& slabs) {
@@ -119,7 +123,7 @@ void Meeting::take_guard() const noexcept {
   }
 }
 
-bool Meeting::finds_dead() noexcept {
+bool Meeting::finds_dead(size_t from, size_t to) noexcept {
   constexpr uint32_t kRoundsBetweenLooks = 255;
   constexpr int64_t kPeriodNs = 100'000'000;
   // A sleeping rank polls rarely.
@@ -128,7 +132,7 @@ bool Meeting::finds_dead() noexcept {
   const int64_t now = now_ns();
   if (now - looked_ns_ < kPeriodNs) return false;
   looked_ns_ = now;
-  for (size_t i = next_local_; i < locals_.size(); ++i) {
+  for (size_t i = from; i < to; ++i) {
     if (!has_died(locals_[i])) continue;
     failed_ = failure(MPI_ERR_PROC_ABORTED,
                       "rank %d ended during a collective operation on the file", locals_[i]);
@@ -183,34 +187,84 @@ bool Meeting::exchanged() noexcept {
   for (core::Request*& request : requests_) {
     if (request == nullptr) continue;
     if (!request->done()) return false;
-    if (request->outcome.error != MPI_SUCCESS && !failed_)
+    if (request->outcome.error != MPI_SUCCESS) {
       failed_ = failure(
           request->outcome.error, "%s",
           request->error_text == nullptr ? "a host is unreachable" : request->error_text->c_str());
+      return true;
+    }
     request->release();
     request = nullptr;
   }
   Card sum{};
   for (size_t i = 0; i < leaders_.size(); ++i)
     sum.add(leaders_[i] == own_.rank() ? mine_->results[number_ & 1] : far_[i]);
-  if (failed_) sum.set_error(failed_);
+  publish(sum);
+  return true;
+}
+
+void Meeting::end_exchange() noexcept {
+  for (core::Request*& request : requests_) {
+    if (request == nullptr) continue;
+    if (!request->done()) request->cancel_locked();
+    request->release();
+    request = nullptr;
+  }
+}
+
+void Meeting::publish(const Card& sum) noexcept {
   mine_->results[number_ & 1] = sum;
   mine_->published.store(number_, std::memory_order_release);
   wake_locals();
-  return true;
+}
+
+void Meeting::tell_end() noexcept {
+  if (on_one_host() || !is_leader() || last_ != nullptr) return;
+  last_.reset(new (std::nothrow) Card);
+  if (last_ == nullptr) return;
+  last_->set_error(failed_);
+  last_->flags = Card::kDead;
+  if (mine_->published.load(std::memory_order_relaxed) < number_) publish(*last_);
+  core::Datatype& byte = core::predefined_type(own_.process(), MPI_BYTE);
+  for (const int leader : leaders_) {
+    if (leader == own_.rank()) continue;
+    core::Request* sent = nullptr;
+    if (own_.channel().pml->isend_locked(
+            {last_.get(), sizeof(Card), &byte, cuda::MemoryKind::kHost},
+            {&own_, leader, kCardTag, pml::Plane::kInternal}, &sent) != MPI_SUCCESS)
+      continue;
+    try {
+      last_sends_.push_back(sent);
+    } catch (const std::bad_alloc&) {
+      sent->release();
+    }
+  }
 }
 
 bool Meeting::over() noexcept {
   if (failed_) return true;
-  if (!all_posted()) return finds_dead();
+  if (!all_posted()) {
+    if (!finds_dead(next_local_, locals_.size())) return false;
+    tell_end();
+    return true;
+  }
   if (on_one_host()) {
     combine_locals(&result_);
     return true;
   }
   const Board& leader = *board(locals_.front());
-  if (leader.published.load(std::memory_order_acquire) < number_ && (!is_leader() || !exchanged()))
-    return finds_dead();
+  if (leader.published.load(std::memory_order_acquire) < number_) {
+    if (!is_leader()) return finds_dead(0, 1);
+    if (!exchanged()) return false;
+    if (failed_) {
+      tell_end();
+      return true;
+    }
+  }
   result_ = leader.results[number_ & 1];
+  if ((result_.flags & Card::kDead) == 0) return true;
+  failed_ = result_.error();
+  tell_end();
   return true;
 }
 

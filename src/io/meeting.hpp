@@ -4,12 +4,14 @@
 // progresses. Ranks of a host read each other's boards in shared memory; the lowest rank of each
 // host exchanges the host's card by messages.
 // Order: a rank posts meeting m + 1 after meeting m is over, so two cards per board suffice.
+// Faults: after the end of a rank, a last card (kDead) ends the meetings of all hosts.
 // Threads: under the channel's lock, except post() and result().
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "base/shared_file.hpp"
@@ -27,6 +29,7 @@ struct Card {
   static constexpr uint32_t kCrowded = 4;       // more ranks than cores
   static constexpr uint32_t kExchange = 8;      // a rank asks for the way with exchange
   static constexpr uint32_t kNoOverwrite = 16;  // mappings of cached pages do not serve a rank
+  static constexpr uint32_t kDead = 32;         // a rank has ended, and no meeting follows
 
   int32_t code = 0;  // the first error
   uint32_t flags = 0;
@@ -107,6 +110,10 @@ class Meeting {
     return boards_[static_cast<size_t>(rank)].board;
   }
   [[nodiscard]] bool has_died(int rank) const noexcept;
+  /// has_died(), asked now and then. Fails the meetings.
+  [[nodiscard]] bool finds_end_of(int local) noexcept {
+    return finds_dead(static_cast<size_t>(local), static_cast<size_t>(local) + 1);
+  }
   /// Takes rank 0's guard, also from a dead rank, for a few instructions.
   void take_guard() const noexcept;
   void drop_guard() const noexcept { board(0)->guard.store(0, std::memory_order_release); }
@@ -119,10 +126,17 @@ class Meeting {
     Doorbell* bell = nullptr;
   };
   [[nodiscard]] bool all_posted() noexcept;
+  /// Exchanges cards with the other hosts. Returns true once the sum is complete, or after an
+  /// error.
   [[nodiscard]] bool exchanged() noexcept;
   [[nodiscard]] bool start_exchange() noexcept;
+  void end_exchange() noexcept;
+  void publish(const Card& sum) noexcept;
   void combine_locals(Card* sum) const noexcept;
-  [[nodiscard]] bool finds_dead() noexcept;
+  /// Looks at local ranks [from, to), now and then.
+  [[nodiscard]] bool finds_dead(size_t from, size_t to) noexcept;
+  /// The last card, to the ranks of this host and the other leaders.
+  TERN_COLD void tell_end() noexcept;
 
   core::Communicator& own_;
   core::Slabs* const slabs_;
@@ -139,6 +153,8 @@ class Meeting {
   enum class Exchange : uint8_t { kIdle, kUnderWay } exchange_ = Exchange::kIdle;
   std::vector<Card> far_;
   std::vector<core::Request*> requests_;
+  std::unique_ptr<Card> last_;
+  std::vector<core::Request*> last_sends_;
   uint32_t rounds_ = 0;
   int64_t looked_ns_ = 0;
 };

@@ -20,8 +20,9 @@ namespace {
 /// Facts of one rank, exchanged twice.
 struct OpenCard {
   int32_t code = 0, amode = 0;
-  uint32_t slab = 0;
+  uint32_t slab = 0, is_local_file = 0;
   uint64_t device = 0, inode = 0;
+  char host[64] = {};
   char text[192] = {};
 
   void set_error(const Failure& failure) noexcept {
@@ -117,7 +118,7 @@ class Opening {
     if (code == MPI_SUCCESS) code = connect();
     if (code != MPI_SUCCESS) return give_up(code);
     const auto hosts = static_cast<int>(meeting_->leaders().size());
-    raw_.set_system(find_system(raw_.fd(), hosts));
+    raw_.set_system(find_system(raw_.fd(), hosts, parent_.process().params.io_system));
     hints_.use(Hint::kCbNodes, hosts);
     hints_.use(Hint::kVisibilityImmediate, hosts == 1 || raw_.system().is_local ? 1 : 0);
     explain();
@@ -225,6 +226,7 @@ class Opening {
     if (S_ISDIR(facts.st_mode)) return failed("open", EISDIR);
     device_ = facts.st_dev;
     inode_ = facts.st_ino;
+    is_regular_ = S_ISREG(facts.st_mode);
     return {};
   }
 
@@ -239,10 +241,29 @@ class Opening {
     OpenCard mine;
     if (raw_.fd() < 0) mine.set_error(open_here(0));
     mine.slab = meeting_->slab();
+    (void)::gethostname(mine.host, sizeof mine.host - 1);
     mine.device = device_;
     mine.inode = inode_;
+    mine.is_local_file = is_regular_ && find_system(raw_.fd(), 1).is_local ? 1 : 0;
     if (const int code = allgather(*own_, mine, &cards_); code != MPI_SUCCESS) return code;
-    return first_error();
+    if (const int code = first_error(); code != MPI_SUCCESS) return code;
+    return compare_files();
+  }
+
+  /// Hosts see different files of a local file system.
+  int compare_files() {
+    for (size_t rank = 1; rank < cards_.size(); ++rank) {
+      if (!cards_[0].is_local_file || !cards_[rank].is_local_file ||
+          cards_[rank].inode == cards_[0].inode)
+        continue;
+      return fail(
+          MPI_ERR_NOT_SAME,
+          "%s is inode %llu on rank 0 (%s), but inode %llu on rank %zu (%s); open a file of "
+          "a file system that these hosts share",
+          name_.c_str(), static_cast<unsigned long long>(cards_[0].inode), cards_[0].host,
+          static_cast<unsigned long long>(cards_[rank].inode), rank, cards_[rank].host);
+    }
+    return MPI_SUCCESS;
   }
 
   void explain() const {
@@ -274,22 +295,6 @@ class Opening {
           code != MPI_SUCCESS)
         return code;
     meeting_->set_leaders(leaders);
-    return same_file();
-  }
-
-  /// Hosts with local file systems have different files of one name.
-  int same_file() const {
-    if (meeting_->on_one_host() || !find_system(raw_.fd(), 1).is_local) return MPI_SUCCESS;
-    for (size_t rank = 1; rank < cards_.size(); ++rank)
-      if (cards_[rank].device != cards_[0].device || cards_[rank].inode != cards_[0].inode)
-        return fail(MPI_ERR_NOT_SAME,
-                    "%s is another file on the host of rank %zu (device %llu, inode %llu) than on "
-                    "the host of rank 0 (device %llu, inode %llu); use a file system that all "
-                    "hosts share",
-                    name_.c_str(), rank, static_cast<unsigned long long>(cards_[rank].device),
-                    static_cast<unsigned long long>(cards_[rank].inode),
-                    static_cast<unsigned long long>(cards_[0].device),
-                    static_cast<unsigned long long>(cards_[0].inode));
     return MPI_SUCCESS;
   }
 
@@ -303,6 +308,7 @@ class Opening {
   std::vector<OpenCard> cards_;
   RawFile raw_;
   uint64_t device_ = 0, inode_ = 0;
+  bool is_regular_ = false;
 };
 
 }  // namespace

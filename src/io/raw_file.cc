@@ -33,14 +33,17 @@ constexpr ErrnoRow kClasses[] = {
     {EBUSY, MPI_ERR_FILE_IN_USE},  {ENOMEM, MPI_ERR_NO_MEM},
 };
 
+enum class Reach : uint8_t { kLocal, kCoherent, kCaches };
 struct SystemRow {
   unsigned long magic;
   const char* name;
   bool maps;
   int64_t least_write;
+  Reach reach = Reach::kLocal;
 };
 // Numbers without a name in linux/magic.h: statfs(2).
-constexpr unsigned long kXfs = 0x58465342, kF2fs = 0xF2F52010, kZfs = 0x2FC12FC1;
+constexpr unsigned long kXfs = 0x58465342, kF2fs = 0xF2F52010, kZfs = 0x2FC12FC1,
+                        kLustre = 0x0BD00BD0, kGpfs = 0x47504653, kFuse = 0x65735546;
 constexpr SystemRow kSystems[] = {
     {TMPFS_MAGIC, "tmpfs", true, 2048},
     {EXT4_SUPER_MAGIC, "ext4", true, 1024},
@@ -49,6 +52,10 @@ constexpr SystemRow kSystems[] = {
     {kF2fs, "f2fs", true, 1024},
     {OVERLAYFS_SUPER_MAGIC, "overlayfs", true, 1024},
     {kZfs, "zfs", false, 1},
+    {kLustre, "lustre", false, 1, Reach::kCoherent},
+    {kGpfs, "gpfs", false, 1, Reach::kCoherent},
+    {NFS_SUPER_MAGIC, "nfs", false, 1, Reach::kCaches},
+    {kFuse, "fuse", false, 1, Reach::kCaches},
 };
 
 void drop_front(iovec*& parts, size_t& count, size_t bytes) noexcept {
@@ -76,18 +83,22 @@ int class_of_errno(int error) noexcept {
   return MPI_ERR_IO;
 }
 
-FileSystem find_system(int fd, int hosts) noexcept {
+FileSystem find_system(int fd, int hosts, IoSystem named) noexcept {
   FileSystem found;
+  found.caches = hosts > 1;
   struct statfs facts {};
   int called = -1;
   do called = ::fstatfs(fd, &facts);
   while (called != 0 && errno == EINTR);
   if (called != 0) return found;
   found.block = std::max<int64_t>(facts.f_bsize, 512);
+  const auto magic = named == IoSystem::kNfs ? static_cast<unsigned long>(NFS_SUPER_MAGIC)
+                                             : static_cast<unsigned long>(facts.f_type);
   for (const SystemRow& row : kSystems) {
-    if (static_cast<unsigned long>(facts.f_type) != row.magic) continue;
+    if (magic != row.magic) continue;
     found.name = row.name;
-    found.is_local = true;
+    found.is_local = row.reach == Reach::kLocal;
+    found.caches = row.reach == Reach::kCaches && hosts > 1;
     found.maps = row.maps && hosts == 1;
     found.least_write = row.least_write;
     found.faults_fast = row.magic == TMPFS_MAGIC;
@@ -110,7 +121,29 @@ Failure RawFile::failed(const char* verb, int error) const noexcept {
                  std::strerror(error));
 }
 
+Failure RawFile::not_locked(int error) const noexcept {
+  if (error != ENOLCK && error != EINVAL && error != EOPNOTSUPP) return failed("lock", error);
+  return failure(MPI_ERR_IO,
+                 "rank %d cannot lock pages of %s (%s), which ranks of several hosts write: mount "
+                 "%s without the option nolock",
+                 rank_, name_.c_str(), std::strerror(error), system_.name);
+}
+
+Failure RawFile::lock_pages(int64_t at, size_t bytes, PageLocks::Held* held) const noexcept {
+  const int error = locks_.take(fd(), at, bytes, held);
+  return TERN_LIKELY(error == 0) ? Failure{} : not_locked(error);
+}
+
+Failure RawFile::refresh() const noexcept {
+  if (!system_.caches) return {};
+  const int error = PageLocks::refresh(fd());
+  return error == 0 ? Failure{} : not_locked(error);
+}
+
 Failure RawFile::write(const void* from, size_t bytes, int64_t at) const noexcept {
+  PageLocks::Held held;
+  if (TERN_UNLIKELY(system_.caches))
+    if (Failure failed = lock_pages(at, bytes, &held)) return failed;
   const auto* const data = static_cast<const std::byte*>(from);
   for (size_t done = 0; done < bytes;) {
     const ssize_t moved = ::pwrite(fd(), data + done, std::min(bytes - done, kMostPerCall),
@@ -125,6 +158,9 @@ Failure RawFile::write(const void* from, size_t bytes, int64_t at) const noexcep
 
 Failure RawFile::write(iovec* parts, size_t count, int64_t at) const noexcept {
   const size_t bytes = sum(parts, count);
+  PageLocks::Held held;
+  if (TERN_UNLIKELY(system_.caches))
+    if (Failure failed = lock_pages(at, bytes, &held)) return failed;
   for (size_t done = 0; done < bytes;) {
     const ssize_t moved =
         parts->iov_len > kMostPerCall
@@ -200,6 +236,13 @@ Failure RawFile::read(iovec* parts, size_t count, int64_t at, size_t* done) cons
 }
 
 Failure RawFile::size(int64_t* bytes) const noexcept {
+  if (system_.caches) {
+    struct statx asked {};
+    if (::statx(fd(), "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_SIZE, &asked) != 0)
+      return failed("find the size of", errno);
+    *bytes = static_cast<int64_t>(asked.stx_size);
+    return {};
+  }
   struct stat facts {};
   if (::fstat(fd(), &facts) != 0) return failed("find the size of", errno);
   *bytes = facts.st_size;

@@ -13,6 +13,8 @@
 
 #include "base/error.hpp"
 #include "base/fd.hpp"
+#include "base/params.hpp"
+#include "io/page_locks.hpp"
 
 namespace tern::io {
 
@@ -24,6 +26,7 @@ struct FileSystem {
   const char* name = "unknown";
   bool maps = false;           // a shared mapping is coherent with pread and pwrite, on one host
   bool is_local = false;       // no other host changes the file
+  bool caches = false;         // writes of other hosts show after a lock; pages need locks
   int64_t least_write = 2048;  // blocks from this size on are written by pwrite
   bool faults_fast = false;    // a write fault of a cached page takes less than a microsecond
   /// With fast faults, pwrite replaces cached pages faster from blocks of this size on.
@@ -55,6 +58,8 @@ class RawFile {
   /// Allocates the first bytes, and extends a shorter file.
   [[nodiscard]] Failure extend(int64_t bytes) const noexcept;
   [[nodiscard]] Failure sync() const noexcept;
+  /// Afterwards reads find the flushed data of other hosts.
+  [[nodiscard]] Failure refresh() const noexcept;
   [[nodiscard]] Failure close() noexcept;
   /// True the first time for a bit.
   [[nodiscard]] bool explains_first(uint32_t bit) const noexcept {
@@ -67,6 +72,9 @@ class RawFile {
                                     size_t* done) const noexcept;
   [[nodiscard]] Failure read_directly(void* to, size_t bytes, int64_t at,
                                       size_t* done) const noexcept;
+  /// Locks partly written pages, if the file system needs locks.
+  [[nodiscard]] Failure lock_pages(int64_t at, size_t bytes, PageLocks::Held* held) const noexcept;
+  [[nodiscard]] Failure not_locked(int error) const noexcept;
   [[nodiscard]] Failure short_of(const char* verb, size_t done, size_t bytes, int64_t at,
                                  int error) const noexcept;
 
@@ -75,9 +83,10 @@ class RawFile {
   int rank_ = 0;
   FileSystem system_;
   mutable uint32_t explained_ = 0;
+  PageLocks locks_;
 };
 
 /// Finds the properties by statfs(2); `hosts` is the number of hosts that opened the file.
-[[nodiscard]] FileSystem find_system(int fd, int hosts) noexcept;
+[[nodiscard]] FileSystem find_system(int fd, int hosts, IoSystem named = IoSystem::kAuto) noexcept;
 
 }  // namespace tern::io

@@ -56,16 +56,33 @@ IndependentRequest::IndependentRequest(core::Object& file, core::Channel& in, co
       writes_(writes) {}
 
 void IndependentRequest::work() noexcept {
-  const Part part{raw_, window_, *view_, first_, ways_};
-  size_t done = writes_ ? bytes_ : 0;
-  Failure failed =
-      writes_ ? io::write(part, memory_, 0, bytes_) : io::read(part, memory_, 0, bytes_, &done);
-  outcome.bytes = failed && writes_ ? 0 : static_cast<MPI_Count>(done);
+  size_t done = 0;
+  Failure failed = move({raw_, window_, *view_, first_, ways_}, memory_, bytes_, writes_, &done);
+  finish(done, std::move(failed));
+}
+
+void IndependentRequest::finish(size_t done, Failure failed) noexcept {
+  outcome.bytes = static_cast<MPI_Count>(done);
   if (failed) take_error(std::move(failed));
   core::Progress& progress = channel->progress;
   complete();
   progress.wake();
   left_.store(true, std::memory_order_release);
+}
+
+void IndependentRequest::begin_on_device(std::shared_ptr<Worker> worker) {
+  moving_ =
+      std::make_unique<DeviceTransfer>(Part{raw_, window_, *view_, first_, ways_}, memory_, bytes_,
+                                       writes_, &channel->progress, std::move(worker));
+}
+
+bool IndependentRequest::advance() noexcept {
+  if (!moving_->advance()) return false;
+  Failure failed = moving_->failed();
+  const size_t done = failed && writes_ ? 0 : moving_->moved();
+  moving_.reset();
+  finish(done, std::move(failed));
+  return true;
 }
 
 void IndependentRequest::describe(WaitReport* report) const {
@@ -83,28 +100,51 @@ void Requests::drop_complete() noexcept {
   }
 }
 
+Requests::~Requests() {
+  if (!polled_) return;
+  const core::ChannelLock lock(progress_);
+  progress_.remove(this);
+}
+
 void Requests::start(core::Ref<IndependentRequest> request) {
   IndependentRequest* const job = request.get();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (worker_ == nullptr) worker_ = Worker::shared();
     drop_complete();
-    running_.push_back(std::move(request));
+    if (!job->on_device()) running_.push_back(std::move(request));
   }
+  if (job->on_device()) return start_on_device(std::move(request));
   if (!worker_->add(*job)) job->work();
 }
 
-size_t Requests::finish(core::Progress& progress) noexcept {
+void Requests::start_on_device(core::Ref<IndependentRequest> request) {
+  const core::ChannelLock lock(progress_);
+  on_devices_.reserve(on_devices_.size() + 1);
+  if (!polled_) progress_.add(&Requests::poll, this);
+  polled_ = true;
+  request->begin_on_device(worker_);
+  if (!request->advance()) on_devices_.push_back(std::move(request));
+}
+
+int Requests::poll(void* self) noexcept { return static_cast<Requests*>(self)->advance(); }
+
+int Requests::advance() noexcept {
+  return static_cast<int>(
+      std::erase_if(on_devices_, [](const auto& request) { return request->advance(); }));
+}
+
+size_t Requests::finish() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   drop_complete();
-  const size_t waiting = running_.size();
-  if (waiting == 0) return 0;
   constexpr int64_t kMostSleepUs = 1000;  // left() follows the doorbell
-  const core::ChannelLock channel(progress);
-  progress.wait(
+  const core::ChannelLock channel(progress_);
+  const size_t waiting = running_.size() + on_devices_.size();
+  if (waiting == 0) return 0;
+  progress_.wait(
       [this] {
         drop_complete();
-        return running_.empty();
+        return running_.empty() && on_devices_.empty();
       },
       [](WaitReport* report) { report->words += "nonblocking transfers of a file"; }, kMostSleepUs);
   return waiting;

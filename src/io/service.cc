@@ -10,7 +10,7 @@
 namespace tern::io {
 namespace {
 
-constexpr int kQuestionTag = 2, kAnswerTag = 3;
+constexpr int kQuestionTag = 2, kFirstAnswerTag = 16, kAnswerTags = 1 << 20;
 
 template <class T>
 pml::Buffer block_of(core::Communicator& own, T& object) noexcept {
@@ -85,7 +85,7 @@ void Service::take_question(int rank) noexcept {
   const Question question = coming_;
   Answer answer;
   if (owner_->answer(rank, question, &answer)) {
-    reply(rank, answer);
+    reply(rank, question, answer);
     if (question.what == Question::Asks::kRelease) try_waiting();
     return;
   }
@@ -93,7 +93,7 @@ void Service::take_question(int rank) noexcept {
     waiting_.push_back({rank, question});
   } catch (const std::bad_alloc&) {
     answer.code = MPI_ERR_NO_MEM;
-    reply(rank, answer);
+    reply(rank, question, answer);
   }
 }
 
@@ -104,17 +104,18 @@ void Service::try_waiting() noexcept {
       ++i;
       continue;
     }
-    reply(waiting_[i].rank, answer);
+    reply(waiting_[i].rank, waiting_[i].question, answer);
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
-void Service::reply(int rank, const Answer& answer) noexcept {
+void Service::reply(int rank, const Question& question, const Answer& answer) noexcept {
   core::Communicator& own = meeting_.communicator();
   try {
     Reply& made = replies_.emplace_back();
     made.answer = answer;
-    if (own.channel().pml->isend_locked(block_of(own, made.answer), between(own, rank, kAnswerTag),
+    if (own.channel().pml->isend_locked(block_of(own, made.answer),
+                                        between(own, rank, static_cast<int>(question.tag)),
                                         &made.request) == MPI_SUCCESS)
       return;
     replies_.pop_back();
@@ -139,8 +140,9 @@ bool Service::Asking::answered_here() noexcept {
 void Service::Asking::send() noexcept {
   core::Communicator& own = service_.meeting_.communicator();
   begun_ = true;
-  int code = own.channel().pml->irecv_locked(block_of(own, answer_), between(own, 0, kAnswerTag),
-                                             &received_);
+  question_.tag = kFirstAnswerTag + service_.next_tag_++ % kAnswerTags;
+  int code = own.channel().pml->irecv_locked(
+      block_of(own, answer_), between(own, 0, static_cast<int>(question_.tag)), &received_);
   if (code == MPI_SUCCESS)
     code = own.channel().pml->isend_locked(block_of(own, question_), between(own, 0, kQuestionTag),
                                            &sent_);

@@ -19,6 +19,7 @@ struct Question {
   int32_t writes = 0;
   uint64_t view = 0;
   int64_t from = 0, to = 0;  // kAdd: etypes; kSet: the position; kTake: a range of the file
+  int64_t tag = 0;           // of the answer: a rank may have several questions
 };
 
 struct Answer {
@@ -87,11 +88,12 @@ class Service {
   int serve() noexcept;
   [[nodiscard]] bool receive() noexcept;
   void take_question(int rank) noexcept;
-  void reply(int rank, const Answer& answer) noexcept;
+  void reply(int rank, const Question& question, const Answer& answer) noexcept;
   void try_waiting() noexcept;
 
   Meeting& meeting_;
   Owner* owner_ = nullptr;
+  int64_t next_tag_ = 0;
   Question coming_;
   core::Request* receive_ = nullptr;
   std::list<Reply> replies_;
