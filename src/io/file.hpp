@@ -84,7 +84,7 @@ class File final : public core::Object, Service::Owner {
   [[nodiscard]] Failure place(const Access& access, size_t bytes, Span* span) noexcept;
   [[nodiscard]] Failure move(const Access& access, const Memory& memory, const Span& span,
                              size_t* done) noexcept;
-  /// On systems with fast faults, a mapping also serves larger blocks inside the file.
+  /// Inside the file, a mapping also serves larger blocks.
   [[nodiscard]] Ways ways_of(const Span& span, bool writes) const noexcept;
   [[nodiscard]] Failure move_part(const Part& part, bool writes, const Memory& memory, size_t bytes,
                                   size_t* done) noexcept;

@@ -112,12 +112,12 @@ Ways File::ways_of(const Span& span, bool writes) const noexcept {
   Ways ways = hints.ways();
   const FileSystem& system = raw_.system();
   const int64_t block = view_->mean_block();
-  if (!writes || !system.maps || !system.faults_fast || block < system.least_write ||
-      block >= FileSystem::kLeastOverwrite || span.bytes == 0)
+  const int64_t least = system.least_overwrite();
+  if (!writes || !system.maps || block < system.least_write || block >= least || span.bytes == 0)
     return ways;
   int64_t size = 0;
   const int64_t end = view_->end_of(span.first, static_cast<int64_t>(span.bytes));
-  if (!raw_.size(&size) && end <= size) ways.maps_below = FileSystem::kLeastOverwrite;
+  if (!raw_.size(&size) && end <= size) ways.maps_below = least;
   return ways;
 }
 

@@ -29,9 +29,13 @@ struct FileSystem {
   bool caches = false;         // writes of other hosts show after a lock; pages need locks
   int64_t least_write = 2048;  // blocks from this size on are written by pwrite
   bool faults_fast = false;    // a write fault of a cached page takes less than a microsecond
-  /// With fast faults, pwrite replaces cached pages faster from blocks of this size on.
-  static constexpr int64_t kLeastOverwrite = 16384;
   int64_t block = 4096;
+  /// pwrite replaces cached pages faster than a mapping from blocks of this size on.
+  static constexpr int64_t kLeastOverwrite = 16384;
+  [[nodiscard]] int64_t least_overwrite() const noexcept {
+    constexpr int64_t kAboveAPage = 4097;
+    return faults_fast ? kLeastOverwrite : kAboveAPage;
+  }
 };
 
 class RawFile {

@@ -17,6 +17,8 @@ constexpr size_t kBlocksAtOnce = 256;
 constexpr size_t kPartsAtOnce = 64;
 // A read of the whole range pays below this size of a block, if few bytes lie between blocks.
 constexpr int64_t kLeastRead = 2048, kMostSparse = 16;
+// The same for blocks of some pages, if the bytes between them are few.
+constexpr int64_t kLeastReadDense = 8192, kMostSparseDense = 3;
 // A mapping pays while its pages hold several blocks.
 constexpr int64_t kMostSparseMapping = 128;
 
@@ -178,11 +180,20 @@ Way write_way(const Part& part, size_t bytes) noexcept {
              : Way::kBlocks;
 }
 
+namespace {
+
+bool is_small_read(const View& view) noexcept {
+  return (view.mean_block() < kLeastRead && view.sparsity() <= kMostSparse) ||
+         (view.mean_block() < kLeastReadDense && view.sparsity() <= kMostSparseDense);
+}
+
+}  // namespace
+
 Way read_way(const Part& part, size_t bytes) noexcept {
   const View& view = part.view;
   if (view.dense() || static_cast<int64_t>(bytes) <= view.mean_block()) return Way::kBlock;
   return part.ways.sieves && view.rises(part.first, static_cast<int64_t>(bytes)) &&
-                 view.mean_block() < kLeastRead && view.sparsity() <= kMostSparse
+                 is_small_read(view)
              ? Way::kSieved
              : Way::kBlocks;
 }
