@@ -18,12 +18,12 @@ namespace {
 
 int no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "no memory for a transfer of a file"); }
 
+}  // namespace
+
 /// For other ranks, whose arguments are right.
-Failure from_rank(int rank, const Failure& failed) noexcept {
+Failure File::from_rank(int rank, const Failure& failed) noexcept {
   return failed ? failure(failed.code, "rank %d: %s", rank, failed.text.c_str()) : Failure{};
 }
-
-}  // namespace
 
 File::File(core::Communicator& own, int amode, std::unique_ptr<Meeting> meeting, RawFile raw,
            const Hints& given)

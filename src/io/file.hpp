@@ -80,6 +80,7 @@ class File final : public core::Object, Service::Owner {
     const void* buffer = nullptr;
     core::Ref<FileRequest> request;
   };
+  [[nodiscard]] static Failure from_rank(int rank, const Failure& failed) noexcept;
   [[nodiscard]] Failure check(const Access& access) const noexcept;
   [[nodiscard]] Failure place(const Access& access, size_t bytes, Span* span) noexcept;
   [[nodiscard]] Failure move(const Access& access, const Memory& memory, const Span& span,
