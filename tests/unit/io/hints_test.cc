@@ -158,6 +158,7 @@ TEST(Hints, ValuesHaveSeveralForms) {
   EXPECT_EQ(used_after("file_perm", "644"), "0644");
   EXPECT_EQ(used_after("file_perm", "0o600"), "0600");
   EXPECT_EQ(used_after("cb_config_list", "*:*"), "*:*");
+  EXPECT_EQ(used_after("romio_no_indep_rw", "1"), "true");
   EXPECT_EQ(used_after("cb_config_list", "node7:1,node8:*"), "*:1");
   EXPECT_EQ(with({{"cb_config_list", "*:*"}}).aggregators_per_host(), 0);
   EXPECT_EQ(used_after("access_style", "sequential , read_mostly"), "read_mostly,sequential");
