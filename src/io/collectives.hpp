@@ -37,7 +37,6 @@ class Collectives {
   void finish() noexcept;
   /// A rank has ended, so no meeting follows.
   [[nodiscard]] bool dead() const noexcept { return shared_.fate.dead(); }
-  [[nodiscard]] bool idle() const noexcept { return queue_.empty(); }
 
  private:
   static int poll(void* self) noexcept;

@@ -82,6 +82,15 @@ class File final : public core::Object, Service::Owner {
   };
   [[nodiscard]] static Failure from_rank(int rank, const Failure& failed) noexcept;
   [[nodiscard]] Failure check(const Access& access) const noexcept;
+  /// The arguments of a data access, checked and converted to the form of the file.
+  struct Prepared {
+    Failure failed;
+    Span span;
+    size_t bytes;
+    Memory memory;
+    std::shared_ptr<Conversion> conversion;  // null: native
+  };
+  [[nodiscard]] Prepared prepare(const Access& access);
   [[nodiscard]] Failure place(const Access& access, size_t bytes, Span* span) noexcept;
   [[nodiscard]] Failure move(const Access& access, const Memory& memory, const Span& span,
                              size_t* done) noexcept;

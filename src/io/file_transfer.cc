@@ -158,22 +158,24 @@ Collectives::Call File::call_of(const Access& access, const Span& span, const Me
   return {access.writes, view_, span, memory, std::move(failed), atomic_, ordered, nullptr};
 }
 
+File::Prepared File::prepare(const Access& access) {
+  Prepared call{check(access), {}, access.data.bytes(), Memory(process(), access.data), nullptr};
+  if (!call.failed && !view_->representation().native()) {
+    call.conversion = std::make_shared<Conversion>(process(), access.data, view_);
+    call.memory = call.conversion->memory();
+    call.bytes = call.conversion->bytes();
+    if (access.writes)
+      if (const int code = call.conversion->to_file(); code != MPI_SUCCESS)
+        call.failed = {code, take_last_error().text};
+  }
+  if (!call.failed) call.failed = place(access, call.bytes, &call.span);
+  return call;
+}
+
 int File::transfer(const Access& access, MPI_Status* status) noexcept {
   return tern::attempt(
       [&] {
-        Failure failed = check(access);
-        Span span;
-        std::unique_ptr<Conversion> conversion;
-        Memory memory(process(), access.data);
-        if (!failed && !view_->representation().native()) {
-          conversion = std::make_unique<Conversion>(process(), access.data, view_);
-          memory = conversion->memory();
-          if (access.writes)
-            if (const int code = conversion->to_file(); code != MPI_SUCCESS)
-              failed = {code, take_last_error().text};
-        }
-        const size_t bytes = conversion ? conversion->bytes() : access.data.bytes();
-        if (!failed) failed = place(access, bytes, &span);
+        auto [failed, span, bytes, memory, conversion] = prepare(access);
         size_t done = 0;
         if (orders_hosts(access))
           if (Failure ended = order_hosts(bytes, failed, &span)) {
@@ -200,19 +202,7 @@ int File::transfer(const Access& access, MPI_Status* status) noexcept {
 }
 
 core::Ref<FileRequest> File::start_checked(const Access& access) {
-  Failure failed = check(access);
-  Span span;
-  std::shared_ptr<Conversion> conversion;
-  Memory memory(process(), access.data);
-  if (!failed && !view_->representation().native()) {
-    conversion = std::make_shared<Conversion>(process(), access.data, view_);
-    memory = conversion->memory();
-    if (access.writes)
-      if (const int code = conversion->to_file(); code != MPI_SUCCESS)
-        failed = {code, take_last_error().text};
-  }
-  const size_t bytes = conversion ? conversion->bytes() : access.data.bytes();
-  if (!failed) failed = place(access, bytes, &span);
+  auto [failed, span, bytes, memory, conversion] = prepare(access);
   core::Channel& channel = own_.channel();
   if (orders_hosts(access))
     if (Failure ended = order_hosts(bytes, failed, &span))
@@ -233,10 +223,10 @@ core::Ref<FileRequest> File::start_checked(const Access& access) {
         new CompletedRequest(*this, channel, static_cast<MPI_Count>(done), std::move(failed)));
   } else {
     if (access.writes) has_written_.store(true, std::memory_order_relaxed);
-    note({raw_, window_, *view_, span.first, hints.ways()}, process(), access.writes, span.bytes);
-    auto request = core::Ref<IndependentRequest>::adopt(
-        new IndependentRequest(*this, channel, raw_, window_, hints.ways(), view_, span.first,
-                               memory, span.bytes, access.writes));
+    const Ways ways = ways_of(span, access.writes);
+    note({raw_, window_, *view_, span.first, ways}, process(), access.writes, span.bytes);
+    auto request = core::Ref<IndependentRequest>::adopt(new IndependentRequest(
+        *this, channel, raw_, window_, ways, view_, span.first, memory, span.bytes, access.writes));
     made = core::Ref<FileRequest>(request.get());
     if (conversion) made->convert_with(conversion, access.writes);
     requests.start(std::move(request));
