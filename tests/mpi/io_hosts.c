@@ -257,7 +257,7 @@ int main(int argc, char** argv) {
   OK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
   if (rank == 0) {
     snprintf(name, sizeof name, "%s/io_hosts.XXXXXX",
-             getenv("IO_FOLDER") ? getenv("IO_FOLDER") : ".");
+             getenv("IO_FOLDER") ? getenv("IO_FOLDER") : "/tmp");
     const int made = mkstemp(name);
     CHECK(made >= 0);
     close(made);
