@@ -24,6 +24,7 @@ io_sources += src/io/requests.cc
 io_sources += src/io/service.cc
 io_sources += src/io/slow_copy.cc
 io_sources += src/io/stage.cc
+io_sources += src/io/stripes.cc
 io_sources += src/io/transfer.cc
 io_sources += src/io/view.cc
 io_sources += src/io/worker.cc

@@ -321,6 +321,11 @@ static void open_files(void) {
   OK(MPI_Info_create(&info));
   OK(MPI_Info_set(info, "romio_cb_write", hint[draw(&common, 3)]));
   OK(MPI_Info_set(info, "romio_cb_read", hint[draw(&common, 3)]));
+  // Half of the files have stripes, or few aggregators.
+  const char *unit[] = {"4096", "65536"}, *nodes[] = {"1", "2"}, *list[] = {"*:1", "*:2", "*:*"};
+  if (draw(&common, 2)) OK(MPI_Info_set(info, "striping_unit", unit[draw(&common, 2)]));
+  if (draw(&common, 2)) OK(MPI_Info_set(info, "cb_nodes", nodes[draw(&common, 2)]));
+  if (draw(&common, 2)) OK(MPI_Info_set(info, "cb_config_list", list[draw(&common, 3)]));
   if (traced() && rank == 0) {
     char v[2][MPI_MAX_INFO_VAL];
     int f;
