@@ -117,9 +117,10 @@ class Opening {
     if (code == MPI_SUCCESS) code = open_all();
     if (code == MPI_SUCCESS) code = connect();
     if (code != MPI_SUCCESS) return give_up(code);
-    const auto hosts = static_cast<int>(meeting_->leaders().size());
+    const auto hosts = static_cast<int>(hosts_.count());
     raw_.set_system(find_system(raw_.fd(), hosts, parent_.process().params.io_system));
-    hints_.use(Hint::kCbNodes, hosts);
+    choose_aggregators();
+    meeting_->set_hosts(std::move(hosts_));
     hints_.use(Hint::kVisibilityImmediate, hosts == 1 || raw_.system().is_local ? 1 : 0);
     explain();
     *made = core::Ref<File>::adopt(
@@ -269,7 +270,7 @@ class Opening {
   void explain() const {
     const core::Process& process = parent_.process();
     if (!process.explain.on()) return;
-    const size_t hosts = meeting_->leaders().size();
+    const size_t hosts = meeting_->hosts().count();
     process.explain.say("file",
                         {{"file", name_},
                          {"system", raw_.system().name},
@@ -285,17 +286,29 @@ class Opening {
   int connect() {
     std::vector<uint32_t> slabs;
     for (const OpenCard& card : cards_) slabs.push_back(card.slab);
+    int leader = 0;
     {
       const core::ChannelLock lock(own_->channel().progress);
-      meeting_->connect(slabs);
+      leader = meeting_->connect(slabs);
     }
     std::vector<int> leaders(slabs.size(), 0);
-    if (meeting_->locals().size() < slabs.size())
-      if (const int code = allgather(*own_, meeting_->locals().front(), &leaders);
-          code != MPI_SUCCESS)
-        return code;
-    meeting_->set_leaders(leaders);
+    bool one_host = true;
+    for (int rank = 0; rank < own_->size(); ++rank)
+      one_host = one_host && meeting_->board(rank) != nullptr;
+    if (!one_host)
+      if (const int code = allgather(*own_, leader, &leaders); code != MPI_SUCCESS) return code;
+    hosts_ = Hosts(leaders, own_->rank());
     return MPI_SUCCESS;
+  }
+
+  /// On one host all ranks write, unless a hint names a number.
+  void choose_aggregators() {
+    const bool all = hosts_.count() == 1 && !hints_.given(Hint::kCbConfigList);
+    const int64_t room = StageShape::most_domains(hints_.buffer() * hosts_.fewest());
+    const int64_t asked = hints_.cb_nodes();
+    hosts_.choose(all ? 0 : hints_.aggregators_per_host(),
+                  asked == 0 ? room : std::min(asked, room));
+    hints_.use(Hint::kCbNodes, static_cast<int64_t>(hosts_.aggregators().size()));
   }
 
   core::Communicator& parent_;
@@ -306,6 +319,7 @@ class Opening {
   core::Communicator* own_ = nullptr;
   std::unique_ptr<Meeting> meeting_;
   std::vector<OpenCard> cards_;
+  Hosts hosts_;
   RawFile raw_;
   uint64_t device_ = 0, inode_ = 0;
   bool is_regular_ = false;
