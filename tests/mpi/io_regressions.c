@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "io_folder.h"
 
 enum { kLoops = 300, kWrites = 3, kTile = 7 };
 
@@ -78,7 +79,8 @@ static void write_before_a_block(MPI_File to) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  char name[] = "/tmp/io_regressions.XXXXXX";
+  char name[256];
+  name_in_folder(name, sizeof name, "/tmp", "io_regressions");
   if (rank == 0) close(mkstemp(name));
   OK(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD));
   MPI_File to;
