@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "coll/coll.hpp"
+#include "io/say_once.hpp"
 #include "io/stripes.hpp"
 #include "pml/pml.hpp"
 
@@ -126,6 +127,7 @@ class Opening {
     raw_.set_system(system);
     choose_aggregators(stripes);
     meeting_->set_hosts(std::move(hosts_));
+    open_direct();
     hints_.use(Hint::kVisibilityImmediate, hosts == 1 || raw_.system().is_local ? 1 : 0);
     explain();
     *made = core::Ref<File>::adopt(
@@ -274,6 +276,22 @@ class Opening {
     return MPI_SUCCESS;
   }
 
+  /// Mappings end: the kernel keeps a page that is changed through a mapping during a direct write.
+  void open_direct() {
+    if (!hints_.direct()) return;
+    const int error = is_regular_ ? raw_.direct().open(raw_.fd(), name_) : EINVAL;
+    hints_.use(Hint::kDirectIo, error == 0 ? 1 : 0);
+    if (error != 0) {
+      say_once(strf("the hint direct_io of %s has no effect: %s refuses O_DIRECT (%s)",
+                    name_.c_str(), raw_.system().name, std::strerror(error)));
+      return;
+    }
+    raw_.direct().serve();
+    FileSystem system = raw_.system();
+    system.maps = false;
+    raw_.set_system(system);
+  }
+
   void explain() const {
     const core::Process& process = parent_.process();
     if (!process.explain.on()) return;
@@ -284,10 +302,13 @@ class Opening {
                          {"ranks", static_cast<unsigned long long>(own_->size())},
                          {"hosts", static_cast<unsigned long long>(hosts)}},
                         strf("%s is on %s, opened by %d ranks on %zu hosts; small blocks are "
-                             "written %s",
+                             "written %s%s",
                              name_.c_str(), raw_.system().name, own_->size(), hosts,
                              raw_.system().maps ? "through a mapping of the file"
-                                                : "with a system call for each block"));
+                                                : "with a system call for each block",
+                             raw_.direct().serves() ? "; whole blocks of the file system bypass "
+                                                      "the page cache"
+                                                    : ""));
   }
 
   int connect() {
