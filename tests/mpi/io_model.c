@@ -335,6 +335,7 @@ static void open_files(void) {
   if (draw(&common, 2)) OK(MPI_Info_set(info, "striping_unit", unit[draw(&common, 2)]));
   if (draw(&common, 2)) OK(MPI_Info_set(info, "cb_nodes", nodes[draw(&common, 2)]));
   if (draw(&common, 2)) OK(MPI_Info_set(info, "cb_config_list", list[draw(&common, 3)]));
+  if (draw(&common, 2)) OK(MPI_Info_set(info, "romio_synchronized_flush", "enable"));
   if (traced() && rank == 0) {
     char v[2][MPI_MAX_INFO_VAL];
     int f;
