@@ -2,23 +2,62 @@
 // Context, Worker: UCX's objects.
 #include "btl/ucx/worker.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/signals.hpp"
 #include "mpi.h"
+#include "topo/pci.hpp"
 
 namespace tern::btl::ucx {
 namespace {
 
-// The user's UCX_TLS takes precedence. Ranks of one host use sm.
+struct Preset {
+  const char* name;  // without UCX_
+  const char* value;
+};
+
+/// RoCE of other adapters than mlx5 has no address in the packets where UCX looks for one, so UCX
+/// drops all packets (fixed in UCX 1.19).
+bool loses_packets(const Library& ucp) {
+  constexpr unsigned kFixedMinor = 19;
+  if (ucp.major != 1 || ucp.minor >= kFixedMinor) return false;
+  const std::vector<topo::RdmaAdapter> adapters = topo::rdma_adapters();
+  return std::any_of(adapters.begin(), adapters.end(), [](const topo::RdmaAdapter& adapter) {
+    return adapter.driver != "mlx5_core";
+  });
+}
+
+std::vector<Preset> presets(const Library& ucp) {
+  std::vector<Preset> all = {
+      {"TLS", "^sm,self"},          // ranks of one host use sm
+      {"TCP_RX_SEG_SIZE", "132k"},  // holds a frame with kMaxZeroCopy bytes
+      {"TCP_CONN_NB", "y"},         // a firewall that drops packets would block for minutes
+  };
+  if (loses_packets(ucp)) all.push_back({"UD_ETH_DGID_CHECK", "n"});
+  std::erase_if(all, [](const Preset& one) {
+    return std::getenv(strf("UCX_%s", one.name).c_str()) != nullptr;
+  });
+  return all;
+}
+
 void configure(const Library& ucp, ucp_config_t* config) {
-  if (std::getenv("UCX_TLS") == nullptr)
-    require(ucp, ucp.ucp_config_modify(config, "TLS", "^sm,self"), "UCX_TLS=^sm,self");
+  for (const Preset& one : presets(ucp))
+    require(ucp, ucp.ucp_config_modify(config, one.name, one.value),
+            strf("UCX_%s=%s", one.name, one.value).c_str());
 }
 
 }  // namespace
+
+std::string settings(const Library& ucp) {
+  std::string text;
+  for (const Preset& one : presets(ucp))
+    text += strf("%sUCX_%s=%s", text.empty() ? "" : ", ", one.name, one.value);
+  return text;
+}
 
 void require(const Library& ucp, ucs_status_t status, const char* what) {
   if (status != UCS_OK)
