@@ -369,7 +369,8 @@ static void make_model(void) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank != 0) fd = open(name, O_RDWR);
   CHECK(fd >= 0);
-  char* const base = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  char* const base =
+      (char*)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
   CHECK(base != MAP_FAILED);
   close(fd);
   OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -10,7 +10,7 @@ cd "$work" || exit 1
 "$MPICC" -O1 -I"$TOP/tests/mpi" "$TOP/tests/mpi/io_model.c" -o io_model || exit 1
 cc -O1 -w -shared -fPIC -x c "$TOP/tests/mpi/io_faults_shim.inc" -o shim.so -ldl || exit 1
 model() { # model WAY FAULT
-  TERN_IO=$1 FAULT=$2 FAULT_RANK=1 FAULT_FILE=io_model. TMPDIR=$work timeout 30 \
+  FULL= TERN_IO=$1 FAULT=$2 FAULT_RANK=1 FAULT_FILE=io_model. TMPDIR=$work timeout 30 \
     "$MPIRUN" -n 3 env LD_PRELOAD="$work/shim.so" ./io_model 300 1 "$work" 2>&1
 }
 finds() { # finds WAY FAULT
@@ -19,12 +19,14 @@ finds() { # finds WAY FAULT
   printf 'exit %s: %s\n' "$status" "$got"
   [ "$status" = 1 ] && grep -q '^again: io_model 300 1' <<<"$got"
 }
-ways=exchange
+ways="mapped exchange"
 [ -z "${FULL:-}" ] || ways="plain mapped exchange"
 for way in $ways; do
   check "the model passes with a harmless shim, $way" model $way ""
+  check "no mapping, $way" model $way "mmap 0 EOPNOTSUPP"
+  check "no pages for a mapping, $way" model $way "populate 0 EIO"
   check "short calls are harmless, $way" model $way "any 0 short"
-  check "a changed hole, $way" finds $way "pwrite 30 spill"
+  check "a changed hole, $way" finds $way "pwrite 40 spill"
   check "an ignored short write, $way" finds $way "pwrite 30 lost"
   check "a write 4 bytes behind its place, $way" finds $way "pwrite 30 moved"
   check "a lost write, $way" finds $way "pwrite 30 dropped"
