@@ -7,13 +7,13 @@
 #include <new>
 #include <utility>
 
+#include "io/tags.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::io {
 namespace {
 
 constexpr size_t kMessageBytes = 256 * 1024;
-constexpr int kAskTag = 3, kAnswerTag = 4;  // kAnswerTag + the asking slot
 constexpr int64_t kMostUnits = 128 * 1024;  // of a message
 
 constexpr size_t bit_bytes(int64_t units) noexcept {

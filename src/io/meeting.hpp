@@ -36,7 +36,9 @@ struct Card {
 
   int32_t code = 0;  // the first error
   uint32_t flags = 0;
-  int64_t first = std::numeric_limits<int64_t>::max(), last = 0;  // bytes of the file
+  // Bytes of the file.
+  int64_t first = std::numeric_limits<int64_t>::max();
+  int64_t last = std::numeric_limits<int64_t>::min();
   int64_t bytes = 0, blocks = 0;
   uint64_t bits = 0;  // View::alignment_bits()
   FileOffer offer;    // the stage of the host

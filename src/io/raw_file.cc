@@ -157,14 +157,23 @@ Failure RawFile::write(const void* from, size_t bytes, int64_t at) const noexcep
     if (Failure failed = lock_pages(at, bytes, &held)) return failed;
   const auto* const data = static_cast<const std::byte*>(from);
   for (size_t done = 0; done < bytes;) {
-    const ssize_t moved = ::pwrite(fd(), data + done, std::min(bytes - done, kMostPerCall),
-                                   at + static_cast<int64_t>(done));
+    const ssize_t moved = write_some(data + done, bytes - done, at + static_cast<int64_t>(done));
     if (moved > 0)
       done += static_cast<size_t>(moved);
     else if (moved == 0 || errno != EINTR)
       return short_of("wrote", done, bytes, at, moved == 0 ? 0 : errno);
   }
   return {};
+}
+
+ssize_t RawFile::write_some(const std::byte* from, size_t bytes, int64_t at) const noexcept {
+  if (TERN_UNLIKELY(direct_.serves())) return direct_.write(fd(), from, bytes, at);
+  return ::pwrite(fd(), from, std::min(bytes, kMostPerCall), at);
+}
+
+ssize_t RawFile::read_some(std::byte* to, size_t bytes, int64_t at) const noexcept {
+  if (TERN_UNLIKELY(direct_.serves())) return direct_.read(fd(), to, bytes, at);
+  return ::pread(fd(), to, std::min(bytes, kMostPerCall), at);
 }
 
 Failure RawFile::write(iovec* parts, size_t count, int64_t at) const noexcept {
@@ -188,7 +197,8 @@ Failure RawFile::write(iovec* parts, size_t count, int64_t at) const noexcept {
 }
 
 Failure RawFile::read(void* to, size_t bytes, int64_t at, size_t* done) const noexcept {
-  if (TERN_UNLIKELY(slow_copy(reinterpret_cast<uintptr_t>(to), static_cast<uint64_t>(at), bytes)))
+  if (TERN_UNLIKELY(slow_copy(reinterpret_cast<uintptr_t>(to), static_cast<uint64_t>(at), bytes)) &&
+      !direct_.serves())
     return read_copied(to, bytes, at, done);
   return read_directly(to, bytes, at, done);
 }
@@ -217,8 +227,7 @@ Failure RawFile::read_copied(void* to, size_t bytes, int64_t at, size_t* done) c
 Failure RawFile::read_directly(void* to, size_t bytes, int64_t at, size_t* done) const noexcept {
   auto* const data = static_cast<std::byte*>(to);
   for (*done = 0; *done < bytes;) {
-    const ssize_t moved = ::pread(fd(), data + *done, std::min(bytes - *done, kMostPerCall),
-                                  at + static_cast<int64_t>(*done));
+    const ssize_t moved = read_some(data + *done, bytes - *done, at + static_cast<int64_t>(*done));
     if (moved == 0) break;
     if (moved > 0)
       *done += static_cast<size_t>(moved);
@@ -298,6 +307,7 @@ Failure RawFile::sync() const noexcept {
 }
 
 Failure RawFile::close() noexcept {
+  direct_.close();
   // After EINTR, Linux has closed the descriptor.
   const int number = fd_.release();
   if (number < 0 || ::close(number) == 0 || errno == EINTR) return {};

@@ -4,14 +4,12 @@
 #include <new>
 
 #include "base/log.hpp"
+#include "io/tags.hpp"
 #include "mpi.h"
 #include "pml/pml.hpp"
 
 namespace tern::io {
 namespace {
-
-constexpr int kQuestionTag = 2, kClosedTag = 3, kWatchTag = 4, kFirstAnswerTag = 16,
-              kAnswerTags = 1 << 20;
 
 template <class T>
 pml::Buffer block_of(core::Communicator& own, T& object) noexcept {
@@ -209,7 +207,7 @@ void Service::Asking::send() noexcept {
   if (closed == nullptr)
     (void)own.channel().pml->irecv_locked(block_of(own, service_.notice_),
                                           between(own, 0, kClosedTag), &closed);
-  question_.tag = kFirstAnswerTag + service_.next_tag_++ % kAnswerTags;
+  question_.tag = kFirstReplyTag + service_.next_tag_++ % kReplyTags;
   int code = own.channel().pml->irecv_locked(
       block_of(own, answer_), between(own, 0, static_cast<int>(question_.tag)), &received_);
   if (code == MPI_SUCCESS)

@@ -78,8 +78,10 @@ void Stage::close_offer() noexcept {
 
 Rounds Stage::plan(int64_t first, int64_t last, uint64_t bits) const noexcept {
   Rounds rounds;
-  const int64_t stripe = shape_.stripe;
-  rounds.first = stripe > 0 ? first - first % stripe : first & -kStagePage;
+  const int64_t stripe = shape_.stripe % kStagePage == 0 ? shape_.stripe : 0;
+  // A stripe belongs to the same aggregator in all transfers.
+  const int64_t cycle = stripe * shape_.domains;
+  rounds.first = stripe > 0 ? first - first % cycle : first & -kStagePage;
   rounds.last = last;
   rounds.domains = shape_.domains;
   rounds.shift = bits == 0 ? kMostShift : std::min(std::countr_zero(bits), kMostShift);
@@ -88,7 +90,7 @@ Rounds Stage::plan(int64_t first, int64_t last, uint64_t bits) const noexcept {
   const int64_t most = (shape_.bytes / 2) * unit / (unit + 1) / shape_.domains & -kStagePage;
   const int64_t even = up((last - rounds.first + shape_.domains - 1) / shape_.domains, kStagePage);
   rounds.piece = std::clamp(even, kStagePage, most);
-  if (stripe > 0 && stripe % kStagePage == 0 && stripe <= most) {
+  if (stripe > 0 && stripe <= most) {
     rounds.pieces = std::clamp((even + stripe - 1) / stripe, int64_t{1}, most / stripe);
     rounds.piece = stripe;
   }

@@ -11,6 +11,7 @@ unit_tests += tests/unit/io/datarep_test
 unit_tests += tests/unit/io/hints_test
 unit_tests += tests/unit/io/hosts_test
 unit_tests += tests/unit/io/stage_test
+unit_tests += tests/unit/io/stripes_test
 unit_tests += tests/unit/rma/epoch_test
 unit_tests += tests/unit/rma/stripes_test
 unit_tests += tests/unit/rma/window_test
