@@ -11,6 +11,8 @@
 namespace tern::io {
 namespace {
 
+constexpr int kAnswerTags = 1 << 20;
+
 template <class T>
 pml::Buffer block_of(core::Communicator& own, T& object) noexcept {
   return {&object, sizeof object, &core::predefined_type(own.process(), MPI_BYTE),
@@ -207,7 +209,7 @@ void Service::Asking::send() noexcept {
   if (closed == nullptr)
     (void)own.channel().pml->irecv_locked(block_of(own, service_.notice_),
                                           between(own, 0, kClosedTag), &closed);
-  question_.tag = kFirstReplyTag + service_.next_tag_++ % kReplyTags;
+  question_.tag = kFirstAnswerTag + service_.next_tag_++ % kAnswerTags;
   int code = own.channel().pml->irecv_locked(
       block_of(own, answer_), between(own, 0, static_cast<int>(question_.tag)), &received_);
   if (code == MPI_SUCCESS)
