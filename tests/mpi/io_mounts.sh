@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Files on ext4, xfs, btrfs (loop devices on sparse files), overlayfs (also over btrfs), FUSE (bindfs) and tmpfs, in a mount
 # namespace. Without root the namespace of a user permits tmpfs, overlayfs and FUSE.
-# timeout: 900
+# timeout: 3600
 # hosts: no, all ranks share the files
 # transport: sm, the file systems are the subject
 . "$TOP/tests/verdicts.sh"
@@ -83,7 +83,7 @@ mount_fuse() {
 run() {
   local ranks=$1 program=$2
   shift 2
-  timeout 200 "$MPIRUN" -n "$ranks" "./$program" "$@"
+  FULL= timeout 300 "$MPIRUN" -n "$ranks" "./$program" "$@"
 }
 explained() { # explained NAME WORDS: TERN_EXPLAIN names the file system
   local got
