@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/signals.hpp"
 #include "mpi.h"
@@ -44,10 +45,11 @@ std::vector<Preset> presets(const Library& ucp) {
   return all;
 }
 
-void configure(const Library& ucp, ucp_config_t* config) {
+/// ucp_config_modify() of UCX 1.13 does not reach the options of transports, which UCX reads from
+/// the environment with each worker.
+void preset(const Library& ucp, EnvironmentPresets* environment) {
   for (const Preset& one : presets(ucp))
-    require(ucp, ucp.ucp_config_modify(config, one.name, one.value),
-            strf("UCX_%s=%s", one.name, one.value).c_str());
+    environment->set(strf("UCX_%s", one.name).c_str(), one.value);
 }
 
 }  // namespace
@@ -68,10 +70,11 @@ void require(const Library& ucp, ucs_status_t status, const char* what) {
 UcpContext::UcpContext(const Library& library, size_t ranks, size_t ranks_here, bool workers)
     : ucp(library) {
   const SignalsKept kept;
+  EnvironmentPresets environment;
+  preset(ucp, &environment);
   ucp_config_t* config = nullptr;
   require(ucp, ucp.ucp_config_read(nullptr, nullptr, &config), "reading UCX_ variables");
   try {
-    configure(ucp, config);
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
                         UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_ESTIMATED_NUM_PPN;
@@ -94,6 +97,8 @@ Worker::Worker(std::shared_ptr<UcpContext> of) : context(std::move(of)), ucp(con
   ucp_worker_params_t params{};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  EnvironmentPresets environment;
+  preset(ucp, &environment);
   require(ucp, ucp.ucp_worker_create(context->get(), &params, &worker_), "ucp_worker_create");
 }
 
