@@ -296,6 +296,7 @@ Failure RawFile::sync() const noexcept {
 }
 
 Failure RawFile::close() noexcept {
+  storage_.reset();
   direct_.close();
   // After EINTR, Linux has closed the descriptor.
   const int number = fd_.release();
