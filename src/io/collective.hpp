@@ -8,6 +8,7 @@
 #include "io/access.hpp"
 #include "io/conversion.hpp"
 #include "io/hints.hpp"
+#include "io/host_exchange.hpp"
 #include "io/meeting.hpp"
 #include "io/pointers.hpp"
 #include "io/service.hpp"
@@ -37,7 +38,8 @@ struct Shared {
   Service& service;
   Stage stage;
   bool stage_refused = false;
-  Fate fate;  // dead after a meeting without an answer
+  std::unique_ptr<HostExchange> host_exchange;  // on several hosts, from the first use on
+  Fate fate;                                    // dead after a meeting without an answer
 };
 
 }  // namespace tern::io

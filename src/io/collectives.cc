@@ -24,7 +24,8 @@ Collectives::Collectives(core::Object& file, Meeting& meeting, const RawFile& ra
                          Service& service)
     : file_(file), channel_(meeting.communicator().channel()), shared_{meeting, raw,      window,
                                                                        hints,   pointers, service,
-                                                                       {},      false,    {}} {}
+                                                                       {},      false,    nullptr,
+                                                                       {}} {}
 
 Collectives::~Collectives() {
   if (!polled_) return;

@@ -48,7 +48,9 @@ constexpr SystemRow kSystems[] = {
     {TMPFS_MAGIC, "tmpfs", true, 2048},
     {EXT4_SUPER_MAGIC, "ext4", true, 1024},
     {kXfs, "xfs", true, 1024},
-    {BTRFS_SUPER_MAGIC, "btrfs", true, 1024},
+    // Writes data to new places: a store can need space after MADV_POPULATE_WRITE, and SIGBUS ends
+    // the process on a full disk.
+    {BTRFS_SUPER_MAGIC, "btrfs", false, 1},
     {kF2fs, "f2fs", true, 1024},
     {OVERLAYFS_SUPER_MAGIC, "overlayfs", true, 1024},
     {kZfs, "zfs", false, 1},
@@ -75,6 +77,11 @@ size_t sum(const iovec* parts, size_t count) noexcept {
   return bytes;
 }
 
+/// overlayfs passes the facts of the upper folder, and btrfs counts no files.
+bool lies_on_btrfs(const struct statfs& facts) noexcept {
+  return facts.f_type == OVERLAYFS_SUPER_MAGIC && facts.f_files == 0;
+}
+
 }  // namespace
 
 int class_of_errno(int error) noexcept {
@@ -99,7 +106,7 @@ FileSystem find_system(int fd, int hosts, IoSystem named) noexcept {
     found.name = row.name;
     found.is_local = row.reach == Reach::kLocal;
     found.caches = row.reach == Reach::kCaches && hosts > 1;
-    found.maps = row.maps && hosts == 1;
+    found.maps = row.maps && hosts == 1 && !lies_on_btrfs(facts);
     found.least_write = row.least_write;
     found.faults_fast = row.magic == TMPFS_MAGIC;
   }

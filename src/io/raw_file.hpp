@@ -35,6 +35,7 @@ struct FileSystem {
   int64_t least_write = 2048;  // blocks from this size on are written by pwrite
   bool faults_fast = false;    // a write fault of a cached page takes less than a microsecond
   int64_t block = 4096;
+  int64_t stripe = 0;  // bytes on one storage target; 0: unknown
   /// pwrite replaces cached pages faster than a mapping from blocks of this size on.
   static constexpr int64_t kLeastOverwrite = 16384;
   [[nodiscard]] int64_t least_overwrite() const noexcept {

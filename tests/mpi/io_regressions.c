@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "io_folder.h"
 
 enum { kLoops = 300, kWrites = 3, kTile = 7 };
 
@@ -76,14 +77,27 @@ static void write_before_a_block(MPI_File to) {
   OK(MPI_Type_free(&every_second));
 }
 
+// The sum of the ranks' cards begins with no range: a negative offset is equal on all ranks, too.
+static void seek_backwards(MPI_File in) {
+  MPI_Offset at = 0;
+  OK(MPI_File_set_size(in, 100));
+  OK(MPI_File_seek_shared(in, -10, MPI_SEEK_END));
+  OK(MPI_File_seek_shared(in, -5, MPI_SEEK_CUR));
+  OK(MPI_File_get_position_shared(in, &at));
+  CHECK_EQ(at, 85);
+  OK(MPI_File_seek_shared(in, 0, MPI_SEEK_SET));
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  char name[] = "/tmp/io_regressions.XXXXXX";
+  char name[256];
+  name_in_folder(name, sizeof name, "/tmp", "io_regressions");
   if (rank == 0) close(mkstemp(name));
   OK(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD));
   MPI_File to;
   OK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                    &to));
+  seek_backwards(to);
   write_while_growing(to);
   write_before_a_block(to);
   OK(MPI_File_close(&to));
