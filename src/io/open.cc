@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "coll/objects.hpp"
+#include "io/direct_storage.hpp"
 #include "io/say_once.hpp"
 #include "io/stripes.hpp"
 #include "pml/pml.hpp"
@@ -298,15 +299,19 @@ class Opening {
 
   /// Mappings end: the kernel keeps a page that is changed through a mapping during a direct write.
   void open_direct() {
-    if (!hints_.direct()) return;
+    const Params& params = parent_.process().params;
+    const bool asks = params.io_direct_storage != 0;
+    if (asks) raw_.set_storage(std::make_shared<DirectStorage>(name_));
+    if (!hints_.direct() && !(asks && DirectStorage::may_exist(params))) return;
     const int error = is_regular_ ? raw_.direct().open(raw_.fd(), name_) : EINVAL;
-    hints_.use(Hint::kDirectIo, error == 0 ? 1 : 0);
     if (error != 0) {
-      say_once(strf("the hint direct_io of %s has no effect: %s refuses O_DIRECT (%s)",
-                    name_.c_str(), raw_.system().name, std::strerror(error)));
+      if (hints_.direct())
+        say_once(strf("the hint direct_io of %s has no effect: %s refuses O_DIRECT (%s)",
+                      name_.c_str(), raw_.system().name, std::strerror(error)));
+      hints_.use(Hint::kDirectIo, 0);
       return;
     }
-    raw_.direct().serve();
+    if (hints_.direct()) raw_.direct().serve();
     FileSystem system = raw_.system();
     system.maps = false;
     raw_.set_system(system);

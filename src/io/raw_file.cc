@@ -307,6 +307,7 @@ Failure RawFile::sync() const noexcept {
 }
 
 Failure RawFile::close() noexcept {
+  storage_.reset();
   direct_.close();
   // After EINTR, Linux has closed the descriptor.
   const int number = fd_.release();
