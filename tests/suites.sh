@@ -4,7 +4,7 @@
 # In a fresh clone the usual suites should take 20 minutes on two cores. Slow tests with few additional findings belong
 # to --full. unit and asan also run the fuzz targets on the corpus.
 usual_suites=(fresh lint conformance unit mpi gpu hosts cmake images differential asan network tsan torch-smoke)
-long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
+long_suites=(clang dist fuzz rdma tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
 other_suites=(abi)
 full=
 
@@ -157,6 +157,8 @@ suite_fresh() { tests/fresh/run --prefix "$prefix" --build "$build" $full; }
 # tests/torch is skipped without PyTorch; only tests/torch/setup installs PyTorch.
 suite_torch-smoke() { tests/torch/run --prefix "$prefix" --build "$build/torch" --smoke; }
 suite_torch() { tests/torch/run --prefix "$prefix" --build "$build/torch" $full; }
+# Virtual machines with soft-RoCE; skipped without QEMU.
+suite_rdma() { ${prte:+env TERN_PRTE="$prte"} tests/rdma/run --prefix "$prefix" --build "$build/rdma" $full; }
 suite_tidy() { tests/tidy/run --build "$build"; }
 suite_dist() { tests/dist/run --build "$build"; }
 

@@ -21,8 +21,8 @@ struct Preset {
   const char* value;
 };
 
-/// RoCE of other adapters than mlx5 has no address in the packets where UCX looks for one, so UCX
-/// drops all packets (fixed in UCX 1.19).
+/// UCX before 1.19 drops all packets of RoCE adapters other than mlx5, because packets have the
+/// address at another place.
 bool loses_packets(const Library& ucp) {
   constexpr unsigned kFixedMinor = 19;
   if (ucp.major != 1 || ucp.minor >= kFixedMinor) return false;
@@ -34,9 +34,9 @@ bool loses_packets(const Library& ucp) {
 
 std::vector<Preset> presets(const Library& ucp) {
   std::vector<Preset> all = {
-      {"TLS", "^sm,self"},          // ranks of one host use sm
-      {"TCP_RX_SEG_SIZE", "132k"},  // holds a frame with kMaxZeroCopy bytes
-      {"TCP_CONN_NB", "y"},         // a firewall that drops packets would block for minutes
+      {"TLS", "^sm,self"},          // sm serves ranks of one host
+      {"TCP_RX_SEG_SIZE", "132k"},  // a frame with kMaxZeroCopy bytes
+      {"TCP_CONN_NB", "y"},         // no wait of minutes behind a firewall
   };
   if (loses_packets(ucp)) all.push_back({"UD_ETH_DGID_CHECK", "n"});
   std::erase_if(all, [](const Preset& one) {
@@ -45,8 +45,8 @@ std::vector<Preset> presets(const Library& ucp) {
   return all;
 }
 
-/// ucp_config_modify() of UCX 1.13 does not reach the options of transports, which UCX reads from
-/// the environment with each worker.
+/// UCX 1.13 reads options of transports from the environment with each worker;
+/// ucp_config_modify() has no effect on these options.
 void preset(const Library& ucp, EnvironmentPresets* environment) {
   for (const Preset& one : presets(ucp))
     environment->set(strf("UCX_%s", one.name).c_str(), one.value);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// EnvironmentPresets: variables for a library that reads the environment while it opens.
-// Why: a variable that stays would reach the program's children and other libraries.
-// Threads: one at a time; no other thread may use the environment.
+// EnvironmentPresets: variables for a library that reads the environment while the library opens.
+// Why: the program's children and other libraries get no variable of Tern.
+// Threads: scopes take turns. No other thread reads the environment meanwhile.
 #pragma once
 
 #include <cstdlib>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,13 @@ namespace tern {
 
 class EnvironmentPresets {
  public:
-  EnvironmentPresets() = default;
+  EnvironmentPresets() noexcept {}
   EnvironmentPresets(const EnvironmentPresets&) = delete;
   EnvironmentPresets& operator=(const EnvironmentPresets&) = delete;
   ~EnvironmentPresets() {
     for (const std::string& name : names_) ::unsetenv(name.c_str());
   }
-  /// Sets the variable until the end of the scope, unless it has a value. Throws std::bad_alloc.
+  /// Sets a variable without value, until the end of the scope. Throws std::bad_alloc.
   void set(const char* name, const std::string& value) {
     if (std::getenv(name) != nullptr) return;
     names_.emplace_back(name);
@@ -26,6 +27,11 @@ class EnvironmentPresets {
   }
 
  private:
+  static std::recursive_mutex& turns() noexcept {
+    static auto& mutex = *new std::recursive_mutex;  // outlives the program's own objects
+    return mutex;
+  }
+  const std::lock_guard<std::recursive_mutex> turn_{turns()};
   std::vector<std::string> names_;
 };
 

@@ -5,19 +5,9 @@
 #include <new>
 
 namespace tern::io {
-namespace {
-
-// Blocks from this size on are cheaper by system calls of each rank.
-constexpr int64_t kLeastOwn = 16384, kLeastOwnCrowded = 2048;
-// Between hosts: the largest transfer of an NFS client, and Lustre's usual stripe.
-constexpr int64_t kLeastOwnOfHosts = 1 << 20;
-// With fewer data the rounds would move mostly holes.
-constexpr int64_t kMostSparseExchange = 64;
-
-}  // namespace
 
 void Transfer::SystemCall::work() noexcept {
-  result = (transfer->*body)();
+  result = body(*transfer);
   core::Progress& rings = *progress;
   done.store(true, std::memory_order_release);
   rings.wake();
@@ -28,6 +18,7 @@ Transfer::Transfer(Shared& shared, const Collective& call, bool background)
       call_(call),
       type_(call.memory.data().type),
       background_(background),
+      exchange_(shared, call_),
       range_(shared.meeting, shared.service) {
   job_.progress = &shared.meeting.communicator().channel().progress;
   if (background_) worker_ = Worker::shared();
@@ -39,14 +30,12 @@ Transfer::Wait Transfer::meet(const Card& card) noexcept {
   return {*this, &Transfer::met};
 }
 
-Transfer::Wait Transfer::in_worker(Failure (Transfer::*body)() noexcept) noexcept {
+Transfer::Wait Transfer::in_worker(Body* body, bool calls_driver) noexcept {
   job_.transfer = this;
   job_.body = body;
   job_.done.store(false, std::memory_order_relaxed);
-  // The worker makes no call of the CUDA driver, and the stage is host memory.
-  const bool calls_driver = body == &Transfer::move_own && !call_.memory.on_host();
   if (background_ && !calls_driver && worker_->add(job_)) return {*this, &Transfer::worked};
-  job_.result = (this->*body)();
+  job_.result = body(*this);
   return {*this, nullptr};
 }
 
@@ -95,68 +84,6 @@ bool Transfer::overwrites(int64_t end) const noexcept {
          !shared_.raw.size(&size) && end <= size;
 }
 
-bool Transfer::exchanges() const noexcept {
-  const Card& all = agreed_;
-  const Meeting& meeting = shared_.meeting;
-  if ((all.flags & Card::kNoExchange) != 0 || shared_.stage_refused ||
-      meeting.communicator().size() == 1 || all.bytes == 0 || call_.ordered)
-    return false;
-  if ((all.flags & Card::kExchange) != 0) return true;
-  if (call_.writes && (all.flags & Card::kNoOverwrite) == 0) return false;
-  const int64_t least = !meeting.on_one_host()              ? kLeastOwnOfHosts
-                        : (all.flags & Card::kCrowded) != 0 ? kLeastOwnCrowded
-                                                            : kLeastOwn;
-  return (all.flags & Card::kInterleaved) != 0 && all.bytes / all.blocks < least &&
-         (all.last - all.first) / all.bytes < kMostSparseExchange;
-}
-
-StageShape Transfer::stage_shape() const noexcept {
-  const Hosts& hosts = shared_.meeting.hosts();
-  return {shared_.hints.buffer() * hosts.fewest(), static_cast<int>(hosts.aggregators().size()),
-          shared_.raw.system().stripe};
-}
-
-Card Transfer::offer_stage() noexcept {
-  Card card;
-  Meeting& meeting = shared_.meeting;
-  try {
-    if (meeting.is_leader()) {
-      shared_.stage.make(stage_shape());
-      card.offer = shared_.stage.offer();
-    }
-    if (!meeting.on_one_host())
-      shared_.host_exchange = std::make_unique<HostExchange>(meeting, shared_.stage);
-  } catch (const std::bad_alloc&) {
-    card.flags |= Card::kNoExchange;
-  } catch (const Error&) {
-    card.flags |= Card::kNoExchange;
-  }
-  return card;
-}
-
-Card Transfer::open_stage() noexcept {
-  Card card;
-  card.flags = shared_.meeting.result().flags & Card::kNoExchange;
-  if (shared_.stage.valid() || card.flags != 0) return card;
-  const int leader = shared_.meeting.locals().front();
-  try {
-    shared_.stage.open(shared_.meeting.card(leader).offer, leader, stage_shape());
-  } catch (const std::bad_alloc&) {
-    card.flags = Card::kNoExchange;
-  } catch (const Error&) {
-    card.flags = Card::kNoExchange;
-  }
-  return card;
-}
-
-bool Transfer::owns_pages() const noexcept {
-  return shared_.meeting.is_leader() || shared_.meeting.hosts().own_domain() >= 0;
-}
-
-Failure Transfer::flush_pages() noexcept { return owns_pages() ? shared_.raw.sync() : Failure{}; }
-
-Failure Transfer::drop_pages() noexcept { return owns_pages() ? shared_.raw.refresh() : Failure{}; }
-
 void Transfer::hand_out_places() noexcept {
   const Meeting& meeting = shared_.meeting;
   const int self = meeting.communicator().rank();
@@ -196,48 +123,6 @@ bool Transfer::ordered() noexcept {
              shared_.meeting.number();
 }
 
-void Transfer::note_exchange() noexcept {
-  core::Process& process = shared_.meeting.communicator().process();
-  core::Process::FileOperations& counts = process.file_operations;
-  const Hosts& hosts = shared_.meeting.hosts();
-  const auto rounds = static_cast<unsigned long long>(rounds_.count());
-  counts.add_to(counts.exchanged, 1);
-  counts.add_to(counts.rounds, rounds);
-  counts.add_to(call_.writes ? counts.bytes_written : counts.bytes_read, call_.span.bytes);
-  constexpr uint32_t kFirstBit = 1 << 16;
-  if (!process.explain.on() || !shared_.raw.explains_first(kFirstBit << (call_.writes ? 1 : 0)))
-    return;
-  try {
-    process.explain.say(
-        "file_transfer",
-        {{"file", shared_.raw.name()},
-         {"access", call_.writes ? "write" : "read"},
-         {"bytes", static_cast<unsigned long long>(call_.span.bytes)},
-         {"way", "exchange"},
-         {"rounds", rounds},
-         {"hosts", static_cast<unsigned long long>(hosts.count())},
-         {"aggregators", static_cast<unsigned long long>(hosts.aggregators().size())}},
-        strf("%s %s of %s through shared memory of %zu hosts and %zu aggregators, in %llu rounds: "
-             "blocks of %lld bytes of the ranks alternate",
-             call_.writes ? "writing" : "reading", bytes_in_words(call_.span.bytes).c_str(),
-             shared_.raw.name().c_str(), hosts.count(), hosts.aggregators().size(), rounds,
-             static_cast<long long>(agreed_.bytes / std::max<int64_t>(1, agreed_.blocks))));
-  } catch (const std::bad_alloc&) {
-  }
-}
-
-Failure Transfer::load() noexcept {
-  const int domain = shared_.meeting.hosts().own_domain();
-  return domain < 0 ? Failure{} : shared_.stage.load(rounds_, round_, domain, shared_.raw);
-}
-
-Failure Transfer::flush() noexcept {
-  const int domain = shared_.meeting.hosts().own_domain();
-  if (domain < 0) return {};
-  return shared_.stage.flush(rounds_, round_, domain, shared_.raw, shared_.window,
-                             shared_.hints.ways(), !failed_);
-}
-
 Failure Transfer::check_own() const noexcept {
   return call_.view->check(call_.span.first, static_cast<int64_t>(call_.span.bytes));
 }
@@ -270,26 +155,6 @@ void Transfer::end_device() noexcept {
   moving_.reset();
 }
 
-Transfer::Wait Transfer::exchange_hosts() noexcept {
-  if (on_one_host()) return {*this, nullptr};
-  shared_.host_exchange->begin(rounds_, round_, call_.writes, !failed_);
-  return {*this, &Transfer::exchanged};
-}
-
-void Transfer::fill_stage() noexcept {
-  const auto bytes = call_.span.bytes;
-  if (call_.writes)
-    note(shared_.stage.fill(rounds_, round_, *call_.view, call_.span.first, call_.memory, bytes));
-  if (call_.writes || !on_one_host())
-    shared_.stage.mark(rounds_, round_, *call_.view, call_.span.first, bytes);
-}
-
-void Transfer::empty_stage() noexcept {
-  if (!failed_ && !call_.writes)
-    note(shared_.stage.take(rounds_, round_, *call_.view, call_.span.first, call_.memory,
-                            call_.span.bytes, &moved_));
-}
-
 bool Transfer::exchanged() noexcept {
   if (!shared_.host_exchange->advance()) return false;
   note(shared_.host_exchange->failed());
@@ -308,26 +173,32 @@ bool Transfer::goes_on() noexcept {
   return true;
 }
 
+struct Transfer::Calls {
+  static Failure move_own(Transfer& one) noexcept { return one.move_own(); }
+  static Failure flush_pages(Transfer& one) noexcept { return one.exchange_.flush_pages(); }
+  static Failure drop_pages(Transfer& one) noexcept { return one.exchange_.drop_pages(); }
+  static Failure load(Transfer& one) noexcept { return one.exchange_.load(); }
+  static Failure flush(Transfer& one) noexcept { return one.exchange_.flush(!one.failed_); }
+};
+
 Task Transfer::run() {
   co_await meet(own_card());
   if (!agreed()) co_return;
   agreed_ = shared_.meeting.result();
   if (agreed_.bytes == 0) co_return;
-  bool exchange = exchanges();
+  bool exchange = exchange_.serves(agreed_);
   if (call_.ordered) {
     hand_out_places();
     co_await Wait{*this, &Transfer::ordered};
     if (shared_.meeting.failed() && !agreed()) co_return;
     take_place();
   }
-  if (exchange && !shared_.stage.valid()) {
-    co_await meet(offer_stage());
+  if (exchange && exchange_.lacks_stage()) {
+    co_await meet(exchange_.offer());
     if (!agreed()) co_return;
-    co_await meet(open_stage());
+    co_await meet(exchange_.open());
     if (!agreed()) co_return;
-    shared_.stage_refused = (shared_.meeting.result().flags & Card::kNoExchange) != 0;
-    shared_.stage.close_offer();
-    exchange = !shared_.stage_refused;
+    exchange = exchange_.has_stage();
   }
   if (!exchange) {
     note(check_own());
@@ -338,38 +209,44 @@ Task Transfer::run() {
       if (!failed_) co_await Wait{*this, &Transfer::moved_device};
       end_device();
     } else {
-      co_await in_worker(&Transfer::move_own);
+      // The worker makes no call of the CUDA driver.
+      co_await in_worker(&Calls::move_own, !call_.memory.on_host());
     }
     if (call_.atomic) co_await Wait{*this, &Transfer::range_released};
   } else {
-    rounds_ = shared_.stage.plan(agreed_.first, agreed_.last, agreed_.bits);
-    note_exchange();
-    if (shares_pages()) {
-      co_await in_worker(&Transfer::flush_pages);
+    const bool shares_pages = (agreed_.flags & Card::kCaches) != 0;
+    exchange_.begin(agreed_);
+    if (shares_pages) {
+      co_await in_worker(&Calls::flush_pages);
       co_await meet(error_card());
       if (!goes_on()) co_return;
-      co_await in_worker(&Transfer::drop_pages);
+      co_await in_worker(&Calls::drop_pages);
     }
-    for (round_ = 0; round_ < rounds_.count(); ++round_) {
-      if (!call_.writes) co_await in_worker(&Transfer::load);
-      fill_stage();
+    for (; exchange_.has_round(); exchange_.next_round()) {
+      if (!call_.writes) co_await in_worker(&Calls::load);
+      note(exchange_.fill());
       co_await meet(error_card());
       // After an error of any rank no rank writes.
       if (!goes_on()) co_return;
-      co_await exchange_hosts();
+      if (exchange_.between_hosts()) {
+        exchange_.start_between_hosts(!failed_);
+        co_await Wait{*this, &Transfer::exchanged};
+      }
       if (call_.writes) {
-        co_await in_worker(&Transfer::flush);
-      } else if (!on_one_host()) {
+        co_await in_worker(&Calls::flush);
+        continue;
+      }
+      if (exchange_.between_hosts()) {
         co_await meet(error_card());
         if (!goes_on()) co_return;
       }
-      empty_stage();
+      if (!failed_) note(exchange_.take(&moved_));
     }
-    if (shares_pages() && call_.writes) {
-      co_await in_worker(&Transfer::flush_pages);
+    if (shares_pages && call_.writes) {
+      co_await in_worker(&Calls::flush_pages);
       co_await meet(error_card());
       if (!goes_on()) co_return;
-      co_await in_worker(&Transfer::drop_pages);
+      co_await in_worker(&Calls::drop_pages);
     }
     if (call_.writes && !failed_) moved_ = call_.span.bytes;
   }

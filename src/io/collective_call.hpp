@@ -6,6 +6,7 @@
 
 #include "io/collective.hpp"
 #include "io/device_transfer.hpp"
+#include "io/exchange.hpp"
 #include "io/range_lock.hpp"
 #include "io/requests.hpp"
 #include "io/task.hpp"
@@ -40,11 +41,13 @@ class Transfer {
       transfer.note(std::exchange(transfer.job_.result, {}));
     }
   };
+  using Body = Failure(Transfer&) noexcept;
+  struct Calls;  // the bodies
   class SystemCall final : public Job {
    public:
     void work() noexcept override;
     Transfer* transfer = nullptr;
-    Failure (Transfer::*body)() noexcept = nullptr;
+    Body* body = nullptr;
     Failure result;
     core::Progress* progress = nullptr;
     std::atomic<bool> done{false};
@@ -54,11 +57,9 @@ class Transfer {
   [[nodiscard]] Wait meet(const Card& card) noexcept;
   [[nodiscard]] bool met() noexcept { return shared_.meeting.over(); }
   /// Runs the function in the worker if this is a background transfer, else here.
-  [[nodiscard]] Wait in_worker(Failure (Transfer::*body)() noexcept) noexcept;
+  [[nodiscard]] Wait in_worker(Body* body, bool calls_driver = false) noexcept;
   [[nodiscard]] bool worked() noexcept { return job_.done.load(std::memory_order_acquire); }
   [[nodiscard]] bool exchanged() noexcept;
-  /// Begins to exchange the marked units of the round between hosts; one host has none.
-  [[nodiscard]] Wait exchange_hosts() noexcept;
   [[nodiscard]] bool ordered() noexcept;
   [[nodiscard]] bool range_taken() noexcept;
   [[nodiscard]] bool range_released() noexcept { return range_.release(); }
@@ -73,30 +74,13 @@ class Transfer {
   [[nodiscard]] bool agreed() noexcept;
   /// The same, but false only if no meeting follows.
   [[nodiscard]] bool goes_on() noexcept;
-  [[nodiscard]] bool on_one_host() const noexcept { return shared_.meeting.on_one_host(); }
 
   [[nodiscard]] Card own_card() const noexcept;
   [[nodiscard]] Card error_card() const noexcept;
-  [[nodiscard]] bool exchanges() const noexcept;
   [[nodiscard]] bool overwrites(int64_t end) const noexcept;
-  [[nodiscard]] StageShape stage_shape() const noexcept;
-  [[nodiscard]] Card offer_stage() noexcept;
-  [[nodiscard]] Card open_stage() noexcept;
-  /// Before and after an exchange, where clients keep pages: other hosts see this host's writes,
-  /// and this host sees theirs.
-  [[nodiscard]] bool shares_pages() const noexcept { return (agreed_.flags & Card::kCaches) != 0; }
-  [[nodiscard]] bool owns_pages() const noexcept;
-  [[nodiscard]] Failure flush_pages() noexcept;
-  [[nodiscard]] Failure drop_pages() noexcept;
   [[nodiscard]] Failure check_own() const noexcept;
   [[nodiscard]] Part own_part() const noexcept;
   [[nodiscard]] Failure move_own() noexcept;
-  void note_exchange() noexcept;
-  /// Copies between the caller's memory and the stage.
-  void fill_stage() noexcept;
-  void empty_stage() noexcept;
-  [[nodiscard]] Failure load() noexcept;
-  [[nodiscard]] Failure flush() noexcept;
   /// Gives each rank its part behind the shared pointer.
   void hand_out_places() noexcept;
   void take_place() noexcept;
@@ -109,8 +93,7 @@ class Transfer {
   const core::Ref<core::Datatype> type_;
   bool background_;
   Card agreed_;  // of the first meeting
-  Rounds rounds_;
-  int64_t round_ = 0;
+  Exchange exchange_;
   Failure failed_;
   size_t moved_ = 0;
   bool (Transfer::*waits_for_)() noexcept = nullptr;

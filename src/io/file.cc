@@ -42,10 +42,10 @@ File::File(core::Communicator& own, int amode, std::unique_ptr<Meeting> meeting,
   if (!meeting_->on_one_host() && own_.rank() == 0) service.start(*this);
 }
 
-void File::take_hints(const core::Info& info) {
-  const int before = hints.advice();
-  hints.set(info);
-  if (hints.advice() != before) raw_.advise(hints.advice());
+void take_hints(File& file, const core::Info& info) {
+  const int before = file.hints.advice();
+  file.hints.set(info);
+  if (file.hints.advice() != before) file.raw().advise(file.hints.advice());
 }
 
 File::~File() {

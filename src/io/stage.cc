@@ -41,7 +41,7 @@ int64_t Stage::head_of(const StageShape& shape) noexcept {
 }
 
 int StageShape::most_domains(int64_t bytes) noexcept {
-  // A unit of one byte has a mark of one byte.
+  // With units of one byte, the marks take as much memory as the data.
   return static_cast<int>(std::max<int64_t>(1, bytes / 4 / kStagePage));
 }
 

@@ -19,19 +19,22 @@ finds() { # finds WAY FAULT
   printf 'exit %s: %s\n' "$status" "$got"
   [ "$status" = 1 ] && grep -q '^again: io_model 300 1' <<<"$got"
 }
+# finds_one WAY CALL FAULT: later calls repair some faults, so one of several calls counts.
+finds_one() {
+  local at
+  for at in 25 33 41 57 73; do finds "$1" "$2 $at $3" && return; done
+}
 ways="mapped exchange"
 [ -z "${FULL:-}" ] || ways="plain mapped exchange"
 for way in $ways; do
-  at=25
-  [ $way = exchange ] && at=33  # a call whose faults later calls do not repair
   check "the model passes with a harmless shim, $way" model $way ""
   check "no mapping, $way" model $way "mmap 0 EOPNOTSUPP"
   check "no pages for a mapping, $way" model $way "populate 0 EIO"
   check "short calls are harmless, $way" model $way "any 0 short"
-  check "a changed hole, $way" finds $way "pwrite $at spill"
-  check "an ignored short write, $way" finds $way "pwrite $at lost"
-  check "a write 4 bytes behind its place, $way" finds $way "pwrite $at moved"
-  check "a lost write, $way" finds $way "pwrite $at dropped"
+  check "a changed hole, $way" finds_one $way pwrite spill
+  check "an ignored short write, $way" finds_one $way pwrite lost
+  check "a write 4 bytes behind its place, $way" finds_one $way pwrite moved
+  check "a lost write, $way" finds_one $way pwrite dropped
   check "counts that ignore the end of the file, $way" finds $way "pread 0 more"
 done
 totals

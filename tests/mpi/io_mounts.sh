@@ -102,6 +102,7 @@ fill_up() { # leaves about 2 MiB
   done
 }
 full_disk() { # full_disk WAY KIND
+  : >"$IO_FOLDER/space" # a full btrfs refuses new files
   fill_up
   TERN_IO=$1 says survived run 2 io_space "$IO_FOLDER/space" "$2" 8000000
   local status=$?
@@ -130,6 +131,13 @@ full_run() { # full_run NAME
 }
 killed() { run 3 io_killed "$@"; true; }
 
+# A btrfs that was full may refuse new files for ever, although files were deleted.
+renew() { # renew NAME
+  case $1 in
+    btrfs) umount btrfs && mount_btrfs ;;
+    overlayfs_btrfs) umount overlayfs_btrfs && umount btrfs && mount_btrfs && mount_overlayfs_btrfs ;;
+  esac
+}
 on_mount() { # on_mount NAME SYSTEM WORDS
   local operations=300 mib=12
   mkdir -p "$1"
@@ -147,7 +155,9 @@ on_mount() { # on_mount NAME SYSTEM WORDS
   check "$1: error classes" run 2 io_errors
   check "$1: holes" run 2 io_holes
   check "$1: overwriting on a full disk" run 3 io_mounts full "$IO_FOLDER" "$mib"
+  renew "$1"
   check "$1: writing more than the disk has" full_disk mapped independent
+  renew "$1"
   TERN_TRANSPORT=ofi check "$1: ranks as hosts" run 2 io_hosts
   [ -z "${FULL:-}" ] || full_run "$1"
 }

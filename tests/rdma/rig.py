@@ -20,7 +20,7 @@ PACKAGES = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static"
 BOOT_LIMIT_S = 60
 NETWORK = "10.77.0"
 EARLY = ("virtio_pci", "virtio_net", "9pnet_virtio", "9p")
-# rdma_rxe asks for crc32 by a helper program, which a chroot has not.
+# crc32_generic first: rdma_rxe requests the module through a program of the kernel, and finds none behind a chroot.
 LATE = ("crc32_generic", "veth", "bridge", "ib_uverbs", "rdma_ucm", "rdma_rxe", "sch_netem", "fuse")
 
 INIT = """\

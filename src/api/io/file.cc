@@ -76,7 +76,7 @@ int file_get_info(File& fh, MPI_Info* info_used) noexcept {
 
 int file_set_info(File& fh, core::Info* info) noexcept {
   return attempt([&] {
-    if (info != nullptr) fh.take_hints(*info);
+    if (info != nullptr) io::take_hints(fh, *info);
     return MPI_SUCCESS;
   });
 }

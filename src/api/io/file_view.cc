@@ -31,7 +31,7 @@ int file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
     for (const auto& [name, type] : {std::pair{"etype", &etype}, std::pair{"filetype", &filetype}})
       if (!type->committed())
         return fail(MPI_ERR_TYPE, "%s is not committed; call MPI_Type_commit first", name);
-    if (info != nullptr) fh.take_hints(*info);
+    if (info != nullptr) io::take_hints(fh, *info);
     return fh.set_view(disp, etype, filetype, datarep);
   });
 }
