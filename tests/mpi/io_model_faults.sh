@@ -19,7 +19,7 @@ finds() { # finds WAY FAULT
   printf 'exit %s: %s\n' "$status" "$got"
   [ "$status" = 1 ] && grep -q '^again: io_model 300 1' <<<"$got"
 }
-# finds_one WAY CALL FAULT: later calls repair some faults, so one of several calls counts.
+# finds_one WAY CALL FAULT: at one of several calls, because later calls repair some faults.
 finds_one() {
   local at
   for at in 25 33 41 57 73; do finds "$1" "$2 $at $3" && return; done

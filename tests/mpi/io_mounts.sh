@@ -49,7 +49,7 @@ on_loop() { # on_loop NAME MIB PACKAGE MKFS...
 mount_tmpfs() { mount -t tmpfs -o size=32m tmpfs tmpfs; }
 mount_ext4() { on_loop ext4 32 e2fsprogs mkfs.ext4 -q; }
 mount_xfs() { on_loop xfs 320 xfsprogs mkfs.xfs -q; }
-mount_btrfs() { on_loop btrfs 128 btrfs-progs mkfs.btrfs -q -m single; }
+mount_btrfs() { on_loop btrfs 128 btrfs-progs mkfs.btrfs -q -f -m single; }
 over() { # over NAME UPPER
   mkdir -p "$1.lower" "$2/upper" "$2/changes"
   printf x >"$1.lower/readers"
@@ -136,6 +136,7 @@ renew() { # renew NAME
   case $1 in
     btrfs) umount btrfs && mount_btrfs ;;
     overlayfs_btrfs) umount overlayfs_btrfs && umount btrfs && mount_btrfs && mount_overlayfs_btrfs ;;
+    *) true ;;
   esac
 }
 on_mount() { # on_mount NAME SYSTEM WORDS
@@ -155,9 +156,9 @@ on_mount() { # on_mount NAME SYSTEM WORDS
   check "$1: error classes" run 2 io_errors
   check "$1: holes" run 2 io_holes
   check "$1: overwriting on a full disk" run 3 io_mounts full "$IO_FOLDER" "$mib"
-  renew "$1"
+  check "$1: a new file system" renew "$1"
   check "$1: writing more than the disk has" full_disk mapped independent
-  renew "$1"
+  check "$1: a new file system" renew "$1"
   TERN_TRANSPORT=ofi check "$1: ranks as hosts" run 2 io_hosts
   [ -z "${FULL:-}" ] || full_run "$1"
 }
