@@ -6,9 +6,11 @@
 
 #include "base/fate.hpp"
 #include "io/access.hpp"
+#include "io/call_check.hpp"
 #include "io/conversion.hpp"
 #include "io/hints.hpp"
 #include "io/meeting.hpp"
+#include "io/overlap_check.hpp"
 #include "io/pointers.hpp"
 #include "io/service.hpp"
 #include "io/stage.hpp"
@@ -25,6 +27,7 @@ struct Collective {
   bool atomic = false;
   bool ordered = false;  // at the shared pointer, in rank order
   std::shared_ptr<Conversion> conversion;
+  CheckedCall called;
 };
 
 /// The state shared by the collective transfers of a file.
@@ -37,7 +40,9 @@ struct Shared {
   Service& service;
   Stage stage;
   bool stage_refused = false;
-  Fate fate;  // dead after a meeting without an answer
+  Fate fate;                               // dead after a meeting without an answer
+  bool checks_calls = false;               // TERN_CHECK=collective
+  std::unique_ptr<OverlapCheck> overlaps;  // TERN_CHECK=files
 };
 
 }  // namespace tern::io

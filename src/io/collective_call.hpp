@@ -64,6 +64,11 @@ class Transfer {
   /// Keeps the error of the last meeting. Returns false after an error.
   [[nodiscard]] bool agreed() noexcept;
 
+  /// Takes the result of a meeting of TERN_CHECK=collective. Returns false after an error.
+  [[nodiscard]] bool compared(CallCheck* check) noexcept;
+  /// Whether TERN_CHECK=files compares the ranges of ranks.
+  [[nodiscard]] bool compares_ranges() const noexcept;
+  [[nodiscard]] bool ranges_compared() noexcept { return shared_.overlaps->advance(); }
   [[nodiscard]] Card own_card() const noexcept;
   [[nodiscard]] bool exchanges() const noexcept;
   [[nodiscard]] bool overwrites(int64_t end) const noexcept;

@@ -7,6 +7,9 @@
 // full-ranks: 8
 // args: 300 1
 // hosts: no, all ranks share the model and the file
+// variant: checked
+//   ranks: 3
+//   env: TERN_CHECK=all
 // variant: plain
 //   ranks: 3
 //   env: TERN_IO=plain
