@@ -9,6 +9,7 @@
 #include "io/call_check.hpp"
 #include "io/conversion.hpp"
 #include "io/hints.hpp"
+#include "io/host_exchange.hpp"
 #include "io/meeting.hpp"
 #include "io/overlap_check.hpp"
 #include "io/pointers.hpp"
@@ -40,9 +41,10 @@ struct Shared {
   Service& service;
   Stage stage;
   bool stage_refused = false;
-  Fate fate;                               // dead after a meeting without an answer
-  bool checks_calls = false;               // TERN_CHECK=collective
-  std::unique_ptr<OverlapCheck> overlaps;  // TERN_CHECK=files
+  std::unique_ptr<HostExchange> host_exchange;  // on several hosts, from the first use on
+  Fate fate;                                    // dead after a meeting without an answer
+  bool checks_calls = false;                    // TERN_CHECK=collective
+  std::unique_ptr<OverlapCheck> overlaps;       // TERN_CHECK=files
 };
 
 }  // namespace tern::io

@@ -9,6 +9,8 @@ namespace {
 
 // Blocks from this size on are cheaper by system calls of each rank.
 constexpr int64_t kLeastOwn = 16384, kLeastOwnCrowded = 2048;
+// Between hosts: the largest transfer of an NFS client, and Lustre's usual stripe.
+constexpr int64_t kLeastOwnOfHosts = 1 << 20;
 // With fewer data the rounds would move mostly holes.
 constexpr int64_t kMostSparseExchange = 64;
 
@@ -76,6 +78,7 @@ Card Transfer::own_card() const noexcept {
   Card card;
   card.set_error(call_.failed);
   if (shared_.meeting.communicator().process().node.oversubscribed) card.flags |= Card::kCrowded;
+  if (shared_.raw.system().caches) card.flags |= Card::kCaches;
   // The hints of ranks may differ after MPI_File_set_info.
   const Exchanging hint = shared_.hints.exchanging(call_.writes);
   if (hint == Exchanging::kNever) card.flags |= Card::kNoExchange;
@@ -107,22 +110,35 @@ bool Transfer::overwrites(int64_t end) const noexcept {
 
 bool Transfer::exchanges() const noexcept {
   const Card& all = agreed_;
+  const Meeting& meeting = shared_.meeting;
   if ((all.flags & Card::kNoExchange) != 0 || shared_.stage_refused ||
-      !shared_.meeting.on_one_host() || shared_.meeting.locals().size() == 1 || all.bytes == 0)
+      meeting.communicator().size() == 1 || all.bytes == 0 || call_.ordered)
     return false;
   if ((all.flags & Card::kExchange) != 0) return true;
   if (call_.writes && (all.flags & Card::kNoOverwrite) == 0) return false;
-  const int64_t least = (all.flags & Card::kCrowded) != 0 ? kLeastOwnCrowded : kLeastOwn;
+  const int64_t least = !meeting.on_one_host()              ? kLeastOwnOfHosts
+                        : (all.flags & Card::kCrowded) != 0 ? kLeastOwnCrowded
+                                                            : kLeastOwn;
   return (all.flags & Card::kInterleaved) != 0 && all.bytes / all.blocks < least &&
          (all.last - all.first) / all.bytes < kMostSparseExchange;
 }
 
+StageShape Transfer::stage_shape() const noexcept {
+  const Hosts& hosts = shared_.meeting.hosts();
+  return {shared_.hints.buffer() * hosts.fewest(), static_cast<int>(hosts.aggregators().size()),
+          shared_.raw.system().stripe};
+}
+
 Card Transfer::offer_stage() noexcept {
   Card card;
-  if (!shared_.meeting.is_leader()) return card;
+  Meeting& meeting = shared_.meeting;
   try {
-    shared_.stage.make(static_cast<int>(shared_.meeting.locals().size()), shared_.hints.buffer());
-    card.offer = shared_.stage.offer();
+    if (meeting.is_leader()) {
+      shared_.stage.make(stage_shape());
+      card.offer = shared_.stage.offer();
+    }
+    if (!meeting.on_one_host())
+      shared_.host_exchange = std::make_unique<HostExchange>(meeting, shared_.stage);
   } catch (const std::bad_alloc&) {
     card.flags |= Card::kNoExchange;
   } catch (const Error&) {
@@ -131,17 +147,28 @@ Card Transfer::offer_stage() noexcept {
   return card;
 }
 
-void Transfer::open_stage() noexcept {
-  if (shared_.stage.valid()) return;
+Card Transfer::open_stage() noexcept {
+  Card card;
+  card.flags = shared_.meeting.result().flags & Card::kNoExchange;
+  if (shared_.stage.valid() || card.flags != 0) return card;
+  const int leader = shared_.meeting.locals().front();
   try {
-    shared_.stage.open(shared_.meeting.result().offer, shared_.meeting.locals().front(),
-                       static_cast<int>(shared_.meeting.locals().size()), shared_.hints.buffer());
+    shared_.stage.open(shared_.meeting.card(leader).offer, leader, stage_shape());
   } catch (const std::bad_alloc&) {
-    shared_.stage_refused = true;
+    card.flags = Card::kNoExchange;
   } catch (const Error&) {
-    shared_.stage_refused = true;
+    card.flags = Card::kNoExchange;
   }
+  return card;
 }
+
+bool Transfer::owns_pages() const noexcept {
+  return shared_.meeting.is_leader() || shared_.meeting.hosts().own_domain() >= 0;
+}
+
+Failure Transfer::flush_pages() noexcept { return owns_pages() ? shared_.raw.sync() : Failure{}; }
+
+Failure Transfer::drop_pages() noexcept { return owns_pages() ? shared_.raw.refresh() : Failure{}; }
 
 void Transfer::hand_out_places() noexcept {
   const Meeting& meeting = shared_.meeting;
@@ -169,6 +196,12 @@ bool Transfer::range_taken() noexcept {
                       call_.writes});
 }
 
+void Transfer::take_place() noexcept {
+  const int64_t first = shared_.meeting.board(0)->first_etype.load(std::memory_order_relaxed);
+  if (first < 0) note(failure(MPI_ERR_ARG, "the shared file pointer would exceed 2^56 etypes"));
+  call_.span.first += std::max<int64_t>(first, 0) * call_.view->etype_bytes();
+}
+
 bool Transfer::ordered() noexcept {
   // After the end of rank 0 the closing meeting fails.
   return shared_.meeting.finds_end_of(0) ||
@@ -179,9 +212,10 @@ bool Transfer::ordered() noexcept {
 void Transfer::note_exchange() noexcept {
   core::Process& process = shared_.meeting.communicator().process();
   core::Process::FileOperations& counts = process.file_operations;
-  const Rounds rounds = shared_.stage.plan(agreed_.first, agreed_.last, agreed_.bits);
+  const Hosts& hosts = shared_.meeting.hosts();
+  const auto rounds = static_cast<unsigned long long>(rounds_.count());
   counts.add_to(counts.exchanged, 1);
-  counts.add_to(counts.rounds, static_cast<uint64_t>(rounds.count()));
+  counts.add_to(counts.rounds, rounds);
   counts.add_to(call_.writes ? counts.bytes_written : counts.bytes_read, call_.span.bytes);
   constexpr uint32_t kFirstBit = 1 << 16;
   if (!process.explain.on() || !shared_.raw.explains_first(kFirstBit << (call_.writes ? 1 : 0)))
@@ -193,23 +227,28 @@ void Transfer::note_exchange() noexcept {
          {"access", call_.writes ? "write" : "read"},
          {"bytes", static_cast<unsigned long long>(call_.span.bytes)},
          {"way", "exchange"},
-         {"rounds", static_cast<unsigned long long>(rounds.count())}},
-        strf("%s %s of %s through memory shared by %d ranks, in %lld rounds: blocks of %lld bytes "
-             "of the ranks alternate",
+         {"rounds", rounds},
+         {"hosts", static_cast<unsigned long long>(hosts.count())},
+         {"aggregators", static_cast<unsigned long long>(hosts.aggregators().size())}},
+        strf("%s %s of %s through shared memory of %zu hosts and %zu aggregators, in %llu rounds: "
+             "blocks of %lld bytes of the ranks alternate",
              call_.writes ? "writing" : "reading", bytes_in_words(call_.span.bytes).c_str(),
-             shared_.raw.name().c_str(), rounds.ranks, static_cast<long long>(rounds.count()),
+             shared_.raw.name().c_str(), hosts.count(), hosts.aggregators().size(), rounds,
              static_cast<long long>(agreed_.bytes / std::max<int64_t>(1, agreed_.blocks))));
   } catch (const std::bad_alloc&) {
   }
 }
 
 Failure Transfer::load() noexcept {
-  return shared_.stage.load(rounds_, round_, shared_.meeting.local_rank(), shared_.raw);
+  const int domain = shared_.meeting.hosts().own_domain();
+  return domain < 0 ? Failure{} : shared_.stage.load(rounds_, round_, domain, shared_.raw);
 }
 
 Failure Transfer::flush() noexcept {
-  return shared_.stage.flush(rounds_, round_, shared_.meeting.local_rank(), shared_.raw,
-                             shared_.window, shared_.hints.ways(), !failed_);
+  const int domain = shared_.meeting.hosts().own_domain();
+  if (domain < 0) return {};
+  return shared_.stage.flush(rounds_, round_, domain, shared_.raw, shared_.window,
+                             shared_.hints.ways(), !failed_);
 }
 
 Failure Transfer::check_own() const noexcept {
@@ -238,9 +277,48 @@ void Transfer::start_device() noexcept {
 }
 
 void Transfer::end_device() noexcept {
+  if (moving_ == nullptr) return;
   moved_ = moving_->failed() && call_.writes ? 0 : moving_->moved();
   note(moving_->failed());
   moving_.reset();
+}
+
+Transfer::Wait Transfer::exchange_hosts() noexcept {
+  if (on_one_host()) return {*this, nullptr};
+  shared_.host_exchange->begin(rounds_, round_, call_.writes, !failed_);
+  return {*this, &Transfer::exchanged};
+}
+
+void Transfer::fill_stage() noexcept {
+  const auto bytes = call_.span.bytes;
+  if (call_.writes)
+    note(shared_.stage.fill(rounds_, round_, *call_.view, call_.span.first, call_.memory, bytes));
+  if (call_.writes || !on_one_host())
+    shared_.stage.mark(rounds_, round_, *call_.view, call_.span.first, bytes);
+}
+
+void Transfer::empty_stage() noexcept {
+  if (!failed_ && !call_.writes)
+    note(shared_.stage.take(rounds_, round_, *call_.view, call_.span.first, call_.memory,
+                            call_.span.bytes, &moved_));
+}
+
+bool Transfer::exchanged() noexcept {
+  if (!shared_.host_exchange->advance()) return false;
+  note(shared_.host_exchange->failed());
+  return true;
+}
+
+Card Transfer::error_card() const noexcept {
+  Card card;
+  card.set_error(failed_);
+  return card;
+}
+
+bool Transfer::goes_on() noexcept {
+  if (shared_.meeting.failed()) return agreed();
+  note(shared_.meeting.result().error());
+  return true;
 }
 
 Task Transfer::run() {
@@ -260,23 +338,17 @@ Task Transfer::run() {
     shared_.overlaps->begin(*call_.view, call_.span, call_.called.place);
     co_await Wait{*this, &Transfer::ranges_compared};
   }
-  bool exchange = !call_.ordered && exchanges();
+  bool exchange = exchanges();
   if (call_.ordered) {
     hand_out_places();
     co_await Wait{*this, &Transfer::ordered};
     if (shared_.meeting.failed() && !agreed()) co_return;
-    const int64_t first = shared_.meeting.board(0)->first_etype.load(std::memory_order_relaxed);
-    if (first < 0) note(failure(MPI_ERR_ARG, "the shared file pointer would exceed 2^56 etypes"));
-    call_.span.first += std::max<int64_t>(first, 0) * call_.view->etype_bytes();
+    take_place();
   }
   if (exchange && !shared_.stage.valid()) {
     co_await meet(offer_stage());
     if (!agreed()) co_return;
-    shared_.stage_refused = (shared_.meeting.result().flags & Card::kNoExchange) != 0;
-    if (!shared_.stage_refused) open_stage();
-    Card opened;
-    if (shared_.stage_refused) opened.flags |= Card::kNoExchange;
-    co_await meet(opened);
+    co_await meet(open_stage());
     if (!agreed()) co_return;
     shared_.stage_refused = (shared_.meeting.result().flags & Card::kNoExchange) != 0;
     shared_.stage.close_offer();
@@ -288,45 +360,45 @@ Task Transfer::run() {
     note(range_.failed());
     if (!failed_ && copies_in_progress()) {
       start_device();
-      if (!failed_) {
-        co_await Wait{*this, &Transfer::moved_device};
-        end_device();
-      }
+      if (!failed_) co_await Wait{*this, &Transfer::moved_device};
+      end_device();
     } else {
       co_await in_worker(&Transfer::move_own);
-      note(std::move(job_.result));
     }
     if (call_.atomic) co_await Wait{*this, &Transfer::range_released};
   } else {
-    note_exchange();
     rounds_ = shared_.stage.plan(agreed_.first, agreed_.last, agreed_.bits);
+    note_exchange();
+    if (shares_pages()) {
+      co_await in_worker(&Transfer::flush_pages);
+      co_await meet(error_card());
+      if (!goes_on()) co_return;
+      co_await in_worker(&Transfer::drop_pages);
+    }
     for (round_ = 0; round_ < rounds_.count(); ++round_) {
-      if (call_.writes) {
-        note(shared_.stage.fill(rounds_, round_, *call_.view, call_.span.first, call_.memory,
-                                call_.span.bytes));
-      } else {
-        co_await in_worker(&Transfer::load);
-        note(std::move(job_.result));
-      }
-      Card card;
-      card.set_error(failed_);
-      co_await meet(card);
-      if (shared_.meeting.failed() && !agreed()) co_return;
-      // After an error of any rank no rank writes; flush() clears the map for later transfers.
-      note(shared_.meeting.result().error());
+      if (!call_.writes) co_await in_worker(&Transfer::load);
+      fill_stage();
+      co_await meet(error_card());
+      // After an error of any rank no rank writes.
+      if (!goes_on()) co_return;
+      co_await exchange_hosts();
       if (call_.writes) {
         co_await in_worker(&Transfer::flush);
-        note(std::move(job_.result));
-      } else if (!failed_) {
-        note(shared_.stage.take(rounds_, round_, *call_.view, call_.span.first, call_.memory,
-                                call_.span.bytes, &moved_));
+      } else if (!on_one_host()) {
+        co_await meet(error_card());
+        if (!goes_on()) co_return;
       }
+      empty_stage();
+    }
+    if (shares_pages() && call_.writes) {
+      co_await in_worker(&Transfer::flush_pages);
+      co_await meet(error_card());
+      if (!goes_on()) co_return;
+      co_await in_worker(&Transfer::drop_pages);
     }
     if (call_.writes && !failed_) moved_ = call_.span.bytes;
   }
-  Card card;
-  card.set_error(failed_);
-  co_await meet(card);
+  co_await meet(error_card());
   failed_ = {};
   if (!agreed() && call_.writes) moved_ = 0;
 }
@@ -336,6 +408,8 @@ void Transfer::describe(WaitReport* report) const {
     range_.describe(report);
   else if (waits_for_ == &Transfer::ranges_compared)
     shared_.overlaps->describe(report);
+  else if (waits_for_ == &Transfer::exchanged)
+    shared_.host_exchange->describe(report);
   else if (waits_for_ == &Transfer::worked || waits_for_ == &Transfer::moved_device)
     report->words +=
         strf("system calls of a collective transfer of %s", shared_.raw.name().c_str());

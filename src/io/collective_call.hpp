@@ -2,6 +2,8 @@
 // CollectiveCall: one collective transfer, as a coroutine.
 #pragma once
 
+#include <utility>
+
 #include "io/collective.hpp"
 #include "io/device_transfer.hpp"
 #include "io/range_lock.hpp"
@@ -33,7 +35,10 @@ class Transfer {
     bool (Transfer::*condition)() noexcept;
     [[nodiscard]] bool await_ready() const noexcept { return condition == nullptr; }
     void await_suspend(std::coroutine_handle<>) noexcept { transfer.waits_for_ = condition; }
-    void await_resume() noexcept { transfer.waits_for_ = nullptr; }
+    void await_resume() noexcept {
+      transfer.waits_for_ = nullptr;
+      transfer.note(std::exchange(transfer.job_.result, {}));
+    }
   };
   class SystemCall final : public Job {
    public:
@@ -51,6 +56,9 @@ class Transfer {
   /// Runs the function in the worker if this is a background transfer, else here.
   [[nodiscard]] Wait in_worker(Failure (Transfer::*body)() noexcept) noexcept;
   [[nodiscard]] bool worked() noexcept { return job_.done.load(std::memory_order_acquire); }
+  [[nodiscard]] bool exchanged() noexcept;
+  /// Begins to exchange the marked units of the round between hosts; one host has none.
+  [[nodiscard]] Wait exchange_hosts() noexcept;
   [[nodiscard]] bool ordered() noexcept;
   [[nodiscard]] bool range_taken() noexcept;
   [[nodiscard]] bool range_released() noexcept { return range_.release(); }
@@ -63,6 +71,9 @@ class Transfer {
   void end_device() noexcept;
   /// Keeps the error of the last meeting. Returns false after an error.
   [[nodiscard]] bool agreed() noexcept;
+  /// The same, but false only if no meeting follows.
+  [[nodiscard]] bool goes_on() noexcept;
+  [[nodiscard]] bool on_one_host() const noexcept { return shared_.meeting.on_one_host(); }
 
   /// Takes the result of a meeting of TERN_CHECK=collective. Returns false after an error.
   [[nodiscard]] bool compared(CallCheck* check) noexcept;
@@ -70,18 +81,30 @@ class Transfer {
   [[nodiscard]] bool compares_ranges() const noexcept;
   [[nodiscard]] bool ranges_compared() noexcept { return shared_.overlaps->advance(); }
   [[nodiscard]] Card own_card() const noexcept;
+  [[nodiscard]] Card error_card() const noexcept;
   [[nodiscard]] bool exchanges() const noexcept;
   [[nodiscard]] bool overwrites(int64_t end) const noexcept;
+  [[nodiscard]] StageShape stage_shape() const noexcept;
   [[nodiscard]] Card offer_stage() noexcept;
-  void open_stage() noexcept;
+  [[nodiscard]] Card open_stage() noexcept;
+  /// Before and after an exchange, where clients keep pages: other hosts see this host's writes,
+  /// and this host sees theirs.
+  [[nodiscard]] bool shares_pages() const noexcept { return (agreed_.flags & Card::kCaches) != 0; }
+  [[nodiscard]] bool owns_pages() const noexcept;
+  [[nodiscard]] Failure flush_pages() noexcept;
+  [[nodiscard]] Failure drop_pages() noexcept;
   [[nodiscard]] Failure check_own() const noexcept;
   [[nodiscard]] Part own_part() const noexcept;
   [[nodiscard]] Failure move_own() noexcept;
   void note_exchange() noexcept;
+  /// Copies between the caller's memory and the stage.
+  void fill_stage() noexcept;
+  void empty_stage() noexcept;
   [[nodiscard]] Failure load() noexcept;
   [[nodiscard]] Failure flush() noexcept;
   /// Gives each rank its part behind the shared pointer.
   void hand_out_places() noexcept;
+  void take_place() noexcept;
   void note(Failure failure) noexcept {
     if (failure && !failed_) failed_ = std::move(failure);
   }

@@ -24,8 +24,8 @@ Collectives::Collectives(core::Object& file, Meeting& meeting, const RawFile& ra
                          Service& service)
     : file_(file), channel_(meeting.communicator().channel()), shared_{meeting, raw,      window,
                                                                        hints,   pointers, service,
-                                                                       {},      false,    {},
-                                                                       false,   nullptr} {
+                                                                       {},      false,    nullptr,
+                                                                       {},      false,    nullptr} {
   core::Communicator& own = meeting.communicator();
   if (own.size() == 1) return;
   shared_.checks_calls = own.process().params.checks("collective");

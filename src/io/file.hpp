@@ -108,6 +108,7 @@ class File final : public core::Object, Service::Owner {
   [[nodiscard]] Failure end_of_view(int64_t* etypes) const noexcept;
 
   [[nodiscard]] bool answer(int rank, const Question& question, Answer* answer) noexcept override;
+  void forget(int rank) noexcept override { ranges_.release_all(rank); }
   [[nodiscard]] bool orders_hosts(const Access& access) const noexcept {
     return access.collective && access.where == Access::Where::kShared && !meeting_->on_one_host();
   }

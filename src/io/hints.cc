@@ -9,13 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <mutex>
-#include <set>
 #include <sstream>
 #include <string_view>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
+#include "io/say_once.hpp"
 
 namespace tern::io {
 namespace {
@@ -54,7 +52,7 @@ constexpr HintRow kRows[] = {
     {Hint::kCbConfigList, "cb_config_list", HintForm::kPerHost, 1, true, true, "", 0, kMostNumber},
     {Hint::kCbNodes, "cb_nodes", HintForm::kNumber, 0, true, true, "", 0, kMostNumber},
     {Hint::kCollectiveBuffering, "collective_buffering", HintForm::kWord, 1, false, true, kSwitch},
-    {Hint::kDirectIo, "direct_io", HintForm::kWord, 0, true, false, kSwitch},
+    {Hint::kDirectIo, "direct_io", HintForm::kWord, 0, true, true, kSwitch},
     {Hint::kFilePerm, "file_perm", HintForm::kMode, 0666, true, true, "", 0, 07777},
     {Hint::kIndRdBufferSize, "ind_rd_buffer_size", HintForm::kNumber, 512 << 10, false, false, "",
      kLeastBuffer, kMostBuffer},
@@ -200,14 +198,6 @@ std::string valid_values(const HintRow& row) {
       break;
   }
   return strf("a number from %lld on", row.least > 0 ? 1LL : static_cast<long long>(row.least));
-}
-
-/// Prints each sentence once per process.
-void say_once(const std::string& sentence) {
-  static std::mutex mutex;
-  static auto& said = *new std::set<std::string>;  // outlives the program's own objects
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (said.insert(sentence).second) log_line("%s", sentence.c_str());
 }
 
 std::string content(const char* path) {

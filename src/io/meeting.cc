@@ -62,7 +62,8 @@ Meeting::~Meeting() {
   if (slab_ != core::Slabs::kNone && !failed_) slabs_->release(core::Slabs::Size::kSmall, slab_);
 }
 
-void Meeting::connect(const std::vector<uint32_t>& slabs) {
+int Meeting::connect(const std::vector<uint32_t>& slabs) {
+  int lowest = own_.rank();
   const int ranks = own_.size();
   boards_.resize(static_cast<size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
@@ -76,22 +77,15 @@ void Meeting::connect(const std::vector<uint32_t>& slabs) {
           slabs_->of(own_.peer(rank), core::Slabs::Size::kSmall, slab) + kSlabHead);
       one.bell = &slabs_->bell(own_.peer(rank));
     }
-    if (one.board != nullptr) locals_.push_back(rank);
+    if (one.board != nullptr) lowest = std::min(lowest, rank);
   }
-  local_rank_ =
-      static_cast<int>(std::find(locals_.begin(), locals_.end(), own_.rank()) - locals_.begin());
-}
-
-void Meeting::set_leaders(const std::vector<int>& leader_of) {
-  leaders_ = leader_of;
-  std::sort(leaders_.begin(), leaders_.end());
-  leaders_.erase(std::unique(leaders_.begin(), leaders_.end()), leaders_.end());
+  return lowest;
 }
 
 void Meeting::post(const Card& card) noexcept {
+  if (failed_) return;  // the board keeps the last card
   ++number_;
   next_local_ = 0;
-  exchange_ = Exchange::kIdle;
   mine_->cards[number_ & 1] = card;
   mine_->posted.store(number_, std::memory_order_release);
   wake_locals();
@@ -99,7 +93,7 @@ void Meeting::post(const Card& card) noexcept {
 
 void Meeting::wake_locals() const noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  for (const int rank : locals_)
+  for (const int rank : locals())
     if (Doorbell* const bell = boards_[static_cast<size_t>(rank)].bell; bell != nullptr)
       bell->ring(false);
 }
@@ -133,45 +127,58 @@ bool Meeting::finds_dead(size_t from, size_t to) noexcept {
   if (now - looked_ns_ < kPeriodNs) return false;
   looked_ns_ = now;
   for (size_t i = from; i < to; ++i) {
-    if (!has_died(locals_[i])) continue;
-    failed_ = failure(MPI_ERR_PROC_ABORTED,
-                      "rank %d ended during a collective operation on the file", locals_[i]);
-    return true;
+    const int rank = locals()[i];
+    const Board& other = *board(rank);
+    const Card& next = other.cards[(number_ + 1) & 1];
+    if (other.posted.load(std::memory_order_acquire) > number_ && (next.flags & Card::kDead) != 0)
+      failed_ = next.error();
+    else if (has_died(rank))
+      failed_ = failure(MPI_ERR_PROC_ABORTED,
+                        "rank %d ended during a collective operation on the file", rank);
+    if (failed_) return true;
   }
   return false;
 }
 
 bool Meeting::all_posted() noexcept {
-  for (; next_local_ < locals_.size(); ++next_local_)
-    if (board(locals_[next_local_])->posted.load(std::memory_order_acquire) < number_) return false;
+  for (; next_local_ < locals().size(); ++next_local_)
+    if (board(locals()[next_local_])->posted.load(std::memory_order_acquire) < number_)
+      return false;
   return true;
 }
 
 void Meeting::combine_locals(Card* sum) const noexcept {
   *sum = Card{};
-  for (const int rank : locals_) sum->add(board(rank)->cards[number_ & 1]);
+  for (const int rank : locals()) sum->add(board(rank)->cards[number_ & 1]);
 }
 
-bool Meeting::start_exchange() noexcept {
-  core::Datatype& byte = core::predefined_type(own_.process(), MPI_BYTE);
+namespace {
+
+pml::Buffer block_of(core::Communicator& own, Card& card) noexcept {
+  return {&card, sizeof card, &core::predefined_type(own.process(), MPI_BYTE),
+          cuda::MemoryKind::kHost};
+}
+
+pml::Envelope leader_at(core::Communicator& own, int rank) noexcept {
+  return {&own, rank, kCardTag, pml::Plane::kInternal};
+}
+
+}  // namespace
+
+bool Meeting::listen() noexcept {
+  exchange_ = Exchange::kListening;
+  const std::vector<int>& leaders = hosts_.leaders();
   try {
-    far_.assign(leaders_.size(), Card{});
-    requests_.assign(2 * leaders_.size(), nullptr);
+    far_.assign(leaders.size(), Card{});
+    requests_.assign(2 * leaders.size(), nullptr);
   } catch (const std::bad_alloc&) {
-    failed_ = failure(MPI_ERR_NO_MEM, "no memory for the cards of %zu hosts", leaders_.size());
+    failed_ = failure(MPI_ERR_NO_MEM, "no memory for the cards of %zu hosts", leaders.size());
     return false;
   }
-  combine_locals(&mine_->results[number_ & 1]);
-  const auto block = [&](Card& card) {
-    return pml::Buffer{&card, sizeof card, &byte, cuda::MemoryKind::kHost};
-  };
-  for (size_t i = 0; i < leaders_.size(); ++i) {
-    if (leaders_[i] == own_.rank()) continue;
-    const pml::Envelope peer{&own_, leaders_[i], kCardTag, pml::Plane::kInternal};
-    int code = own_.channel().pml->irecv_locked(block(far_[i]), peer, &requests_[2 * i]);
-    if (code == MPI_SUCCESS)
-      code = own_.channel().pml->isend_locked(block(mine_->results[number_ & 1]), peer,
-                                              &requests_[2 * i + 1]);
+  for (size_t i = 0; i < leaders.size(); ++i) {
+    if (leaders[i] == own_.rank()) continue;
+    const int code = own_.channel().pml->irecv_locked(
+        block_of(own_, far_[i]), leader_at(own_, leaders[i]), &requests_[2 * i]);
     if (code == MPI_SUCCESS) continue;
     failed_ = {code, take_last_error().text};
     return false;
@@ -179,27 +186,50 @@ bool Meeting::start_exchange() noexcept {
   return true;
 }
 
-bool Meeting::exchanged() noexcept {
-  if (exchange_ == Exchange::kIdle) {
-    exchange_ = Exchange::kUnderWay;
-    if (!start_exchange()) return true;
+bool Meeting::start_exchange() noexcept {
+  if (exchange_ == Exchange::kIdle && !listen()) return false;
+  exchange_ = Exchange::kUnderWay;
+  const std::vector<int>& leaders = hosts_.leaders();
+  Card& sum = mine_->results[number_ & 1];
+  combine_locals(&sum);
+  for (size_t i = 0; i < leaders.size(); ++i) {
+    if (leaders[i] == own_.rank()) continue;
+    const int code = own_.channel().pml->isend_locked(
+        block_of(own_, sum), leader_at(own_, leaders[i]), &requests_[2 * i + 1]);
+    if (code == MPI_SUCCESS) continue;
+    failed_ = {code, take_last_error().text};
+    return false;
   }
+  return true;
+}
+
+namespace {
+
+Failure error_of(const core::Request& request) noexcept {
+  return failure(
+      request.outcome.error, "%s",
+      request.error_text == nullptr ? "a host is unreachable" : request.error_text->c_str());
+}
+
+}  // namespace
+
+bool Meeting::exchanged() noexcept {
+  if (exchange_ != Exchange::kUnderWay && !start_exchange()) return true;
   for (core::Request*& request : requests_) {
     if (request == nullptr) continue;
     if (!request->done()) return false;
     if (request->outcome.error != MPI_SUCCESS) {
-      failed_ = failure(
-          request->outcome.error, "%s",
-          request->error_text == nullptr ? "a host is unreachable" : request->error_text->c_str());
+      failed_ = error_of(*request);
       return true;
     }
     request->release();
     request = nullptr;
   }
+  exchange_ = Exchange::kIdle;
   Card sum{};
-  for (size_t i = 0; i < leaders_.size(); ++i)
-    sum.add(leaders_[i] == own_.rank() ? mine_->results[number_ & 1] : far_[i]);
-  publish(sum);
+  for (size_t i = 0; i < far_.size(); ++i)
+    sum.add(hosts_.leaders()[i] == own_.rank() ? mine_->results[number_ & 1] : far_[i]);
+  publish(sum, number_);
   return true;
 }
 
@@ -212,9 +242,9 @@ void Meeting::end_exchange() noexcept {
   }
 }
 
-void Meeting::publish(const Card& sum) noexcept {
-  mine_->results[number_ & 1] = sum;
-  mine_->published.store(number_, std::memory_order_release);
+void Meeting::publish(const Card& sum, uint64_t number) noexcept {
+  mine_->results[number & 1] = sum;
+  mine_->published.store(number, std::memory_order_release);
   wake_locals();
 }
 
@@ -224,14 +254,14 @@ void Meeting::tell_end() noexcept {
   if (last_ == nullptr) return;
   last_->set_error(failed_);
   last_->flags = Card::kDead;
-  if (mine_->published.load(std::memory_order_relaxed) < number_) publish(*last_);
-  core::Datatype& byte = core::predefined_type(own_.process(), MPI_BYTE);
-  for (const int leader : leaders_) {
+  // Between meetings, the other ranks find the card in front of the next meeting.
+  const bool is_over = mine_->published.load(std::memory_order_relaxed) == number_;
+  publish(*last_, is_over ? number_ + 1 : number_);
+  for (const int leader : hosts_.leaders()) {
     if (leader == own_.rank()) continue;
     core::Request* sent = nullptr;
-    if (own_.channel().pml->isend_locked(
-            {last_.get(), sizeof(Card), &byte, cuda::MemoryKind::kHost},
-            {&own_, leader, kCardTag, pml::Plane::kInternal}, &sent) != MPI_SUCCESS)
+    if (own_.channel().pml->isend_locked(block_of(own_, *last_), leader_at(own_, leader), &sent) !=
+        MPI_SUCCESS)
       continue;
     try {
       last_sends_.push_back(sent);
@@ -244,7 +274,7 @@ void Meeting::tell_end() noexcept {
 bool Meeting::over() noexcept {
   if (failed_) return true;
   if (!all_posted()) {
-    if (!finds_dead(next_local_, locals_.size())) return false;
+    if (!finds_dead(next_local_, locals().size())) return false;
     tell_end();
     return true;
   }
@@ -252,7 +282,7 @@ bool Meeting::over() noexcept {
     combine_locals(&result_);
     return true;
   }
-  const Board& leader = *board(locals_.front());
+  const Board& leader = *board(locals().front());
   if (leader.published.load(std::memory_order_acquire) < number_) {
     if (!is_leader()) return finds_dead(0, 1);
     if (!exchanged()) return false;
@@ -268,10 +298,44 @@ bool Meeting::over() noexcept {
   return true;
 }
 
+void Meeting::give_up(const Failure& why) noexcept {
+  if (failed_) return;
+  Card card;
+  card.set_error(why);
+  card.flags = Card::kDead;
+  post(card);
+  failed_ = why;
+  tell_end();
+}
+
+bool Meeting::finds_end() noexcept {
+  if (failed_) return true;
+  if (!on_one_host() && is_leader()) {
+    if (exchange_ == Exchange::kIdle && !listen()) return true;
+    for (size_t i = 0; i < far_.size(); ++i) {
+      const core::Request* const card = requests_[2 * i];
+      if (card == nullptr || !card->done()) continue;
+      if (card->outcome.error != MPI_SUCCESS)
+        failed_ = error_of(*card);
+      else if ((far_[i].flags & Card::kDead) != 0)
+        failed_ = far_[i].error();
+    }
+  } else if (!on_one_host()) {
+    const Board& leader = *board(locals().front());
+    const Card& next = leader.results[(number_ + 1) & 1];
+    if (leader.published.load(std::memory_order_acquire) > number_ &&
+        (next.flags & Card::kDead) != 0)
+      failed_ = next.error();
+  }
+  if (!failed_ && !finds_dead(0, locals().size())) return false;
+  tell_end();
+  return true;
+}
+
 void Meeting::describe(WaitReport* report) const {
   report->words += "other ranks in a collective operation on a file";
-  for (size_t i = next_local_; i < locals_.size(); ++i)
-    if (locals_[i] != own_.rank()) report->wait_for(own_.peer(locals_[i]).rank);
+  for (size_t i = next_local_; i < locals().size(); ++i)
+    if (locals()[i] != own_.rank()) report->wait_for(own_.peer(locals()[i]).rank);
 }
 
 }  // namespace tern::io

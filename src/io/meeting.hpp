@@ -12,12 +12,14 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/shared_file.hpp"
 #include "core/communicator.hpp"
 #include "core/request.hpp"
 #include "core/slabs.hpp"
+#include "io/hosts.hpp"
 
 namespace tern::io {
 
@@ -30,6 +32,7 @@ struct Card {
   static constexpr uint32_t kExchange = 8;      // a rank asks for the way with exchange
   static constexpr uint32_t kNoOverwrite = 16;  // mappings of cached pages do not serve a rank
   static constexpr uint32_t kDead = 32;         // a rank has ended, and no meeting follows
+  static constexpr uint32_t kCaches = 64;       // a host's client keeps pages of the file
 
   int32_t code = 0;  // the first error
   uint32_t flags = 0;
@@ -83,10 +86,9 @@ class Meeting {
 
   /// The number of this rank's slab, for connect() of all ranks.
   [[nodiscard]] uint32_t slab() const noexcept { return slab_; }
-  /// Throws Error, std::bad_alloc.
-  void connect(const std::vector<uint32_t>& slabs);
-  /// The lowest rank of the same host, by rank. Throws std::bad_alloc.
-  void set_leaders(const std::vector<int>& leader_of);
+  /// Returns the lowest rank of this host. Throws Error, std::bad_alloc.
+  [[nodiscard]] int connect(const std::vector<uint32_t>& slabs);
+  void set_hosts(Hosts hosts) noexcept { hosts_ = std::move(hosts); }
 
   void post(const Card& card) noexcept;
   /// over() is true once all ranks have posted, or after an error (a dead rank).
@@ -101,14 +103,17 @@ class Meeting {
     return board(rank)->cards[number_ & 1];
   }
   void describe(WaitReport* report) const;
+  /// Between meetings: ends the meetings of all ranks.
+  void give_up(const Failure& why) noexcept;
+  /// Between meetings: whether a rank of the file has ended, asked now and then. Fails the
+  /// meetings.
+  [[nodiscard]] bool finds_end() noexcept;
 
   [[nodiscard]] core::Communicator& communicator() const noexcept { return own_; }
-  [[nodiscard]] const std::vector<int>& locals() const noexcept { return locals_; }
-  [[nodiscard]] const std::vector<int>& leaders() const noexcept { return leaders_; }
-  [[nodiscard]] bool is_leader() const noexcept { return own_.rank() == locals_.front(); }
-  [[nodiscard]] bool on_one_host() const noexcept { return leaders_.size() == 1; }
-  /// This rank's position among locals().
-  [[nodiscard]] int local_rank() const noexcept { return local_rank_; }
+  [[nodiscard]] const Hosts& hosts() const noexcept { return hosts_; }
+  [[nodiscard]] const std::vector<int>& locals() const noexcept { return hosts_.locals(); }
+  [[nodiscard]] bool is_leader() const noexcept { return own_.rank() == locals().front(); }
+  [[nodiscard]] bool on_one_host() const noexcept { return hosts_.count() == 1; }
   /// The board of a rank of this host, otherwise null.
   [[nodiscard]] Board* board(int rank) const noexcept {
     return boards_[static_cast<size_t>(rank)].board;
@@ -133,9 +138,11 @@ class Meeting {
   /// Exchanges cards with the other hosts. Returns true once the sum is complete, or after an
   /// error.
   [[nodiscard]] bool exchanged() noexcept;
+  /// Receives the next cards of the other leaders.
+  [[nodiscard]] bool listen() noexcept;
   [[nodiscard]] bool start_exchange() noexcept;
   void end_exchange() noexcept;
-  void publish(const Card& sum) noexcept;
+  void publish(const Card& sum, uint64_t number) noexcept;
   void combine_locals(Card* sum) const noexcept;
   /// Looks at local ranks [from, to), now and then.
   [[nodiscard]] bool finds_dead(size_t from, size_t to) noexcept;
@@ -148,13 +155,12 @@ class Meeting {
   Board alone_{};  // without a slab
   Board* mine_ = &alone_;
   std::vector<Neighbor> boards_;
-  std::vector<int> locals_, leaders_;
-  int local_rank_ = 0;
+  Hosts hosts_;
   size_t next_local_ = 0;
   uint64_t number_ = 0;
   Card result_;
   Failure failed_;
-  enum class Exchange : uint8_t { kIdle, kUnderWay } exchange_ = Exchange::kIdle;
+  enum class Exchange : uint8_t { kIdle, kListening, kUnderWay } exchange_ = Exchange::kIdle;
   std::vector<Card> far_;
   std::vector<core::Request*> requests_;
   std::unique_ptr<Card> last_;

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "coll/coll.hpp"
+#include "io/say_once.hpp"
+#include "io/stripes.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::io {
@@ -22,6 +24,7 @@ struct OpenCard {
   int32_t code = 0, amode = 0;
   uint32_t slab = 0, is_local_file = 0;
   uint64_t device = 0, inode = 0;
+  Stripes stripes;
   char host[64] = {};
   char text[192] = {};
 
@@ -117,9 +120,14 @@ class Opening {
     if (code == MPI_SUCCESS) code = open_all();
     if (code == MPI_SUCCESS) code = connect();
     if (code != MPI_SUCCESS) return give_up(code);
-    const auto hosts = static_cast<int>(meeting_->leaders().size());
-    raw_.set_system(find_system(raw_.fd(), hosts, parent_.process().params.io_system));
-    hints_.use(Hint::kCbNodes, hosts);
+    const auto hosts = static_cast<int>(hosts_.count());
+    FileSystem system = find_system(raw_.fd(), hosts, parent_.process().params.io_system);
+    const Stripes stripes = use_stripes();
+    system.stripe = stripes.bytes;
+    raw_.set_system(system);
+    choose_aggregators(stripes);
+    meeting_->set_hosts(std::move(hosts_));
+    open_direct();
     hints_.use(Hint::kVisibilityImmediate, hosts == 1 || raw_.system().is_local ? 1 : 0);
     explain();
     *made = core::Ref<File>::adopt(
@@ -244,7 +252,9 @@ class Opening {
     (void)::gethostname(mine.host, sizeof mine.host - 1);
     mine.device = device_;
     mine.inode = inode_;
-    mine.is_local_file = is_regular_ && find_system(raw_.fd(), 1).is_local ? 1 : 0;
+    const FileSystem system = find_system(raw_.fd(), 1);
+    mine.is_local_file = is_regular_ && system.is_local ? 1 : 0;
+    if (!system.is_local && own_->rank() == 0) mine.stripes = find_stripes(raw_.fd(), system.block);
     if (const int code = allgather(*own_, mine, &cards_); code != MPI_SUCCESS) return code;
     if (const int code = first_error(); code != MPI_SUCCESS) return code;
     return compare_files();
@@ -266,36 +276,83 @@ class Opening {
     return MPI_SUCCESS;
   }
 
+  /// Mappings end: the kernel keeps a page that is changed through a mapping during a direct write.
+  void open_direct() {
+    if (!hints_.direct()) return;
+    const int error = is_regular_ ? raw_.direct().open(raw_.fd(), name_) : EINVAL;
+    hints_.use(Hint::kDirectIo, error == 0 ? 1 : 0);
+    if (error != 0) {
+      say_once(strf("the hint direct_io of %s has no effect: %s refuses O_DIRECT (%s)",
+                    name_.c_str(), raw_.system().name, std::strerror(error)));
+      return;
+    }
+    raw_.direct().serve();
+    FileSystem system = raw_.system();
+    system.maps = false;
+    raw_.set_system(system);
+  }
+
   void explain() const {
     const core::Process& process = parent_.process();
     if (!process.explain.on()) return;
-    const size_t hosts = meeting_->leaders().size();
+    const size_t hosts = meeting_->hosts().count();
     process.explain.say("file",
                         {{"file", name_},
                          {"system", raw_.system().name},
                          {"ranks", static_cast<unsigned long long>(own_->size())},
                          {"hosts", static_cast<unsigned long long>(hosts)}},
                         strf("%s is on %s, opened by %d ranks on %zu hosts; small blocks are "
-                             "written %s",
+                             "written %s%s",
                              name_.c_str(), raw_.system().name, own_->size(), hosts,
                              raw_.system().maps ? "through a mapping of the file"
-                                                : "with a system call for each block"));
+                                                : "with a system call for each block",
+                             raw_.direct().serves() ? "; whole blocks of the file system bypass "
+                                                      "the page cache"
+                                                    : ""));
   }
 
   int connect() {
     std::vector<uint32_t> slabs;
     for (const OpenCard& card : cards_) slabs.push_back(card.slab);
+    int leader = 0;
     {
       const core::ChannelLock lock(own_->channel().progress);
-      meeting_->connect(slabs);
+      leader = meeting_->connect(slabs);
     }
     std::vector<int> leaders(slabs.size(), 0);
-    if (meeting_->locals().size() < slabs.size())
-      if (const int code = allgather(*own_, meeting_->locals().front(), &leaders);
-          code != MPI_SUCCESS)
-        return code;
-    meeting_->set_leaders(leaders);
+    bool one_host = true;
+    for (int rank = 0; rank < own_->size(); ++rank)
+      one_host = one_host && meeting_->board(rank) != nullptr;
+    if (!one_host)
+      if (const int code = allgather(*own_, leader, &leaders); code != MPI_SUCCESS) return code;
+    hosts_ = Hosts(leaders, own_->rank());
     return MPI_SUCCESS;
+  }
+
+  /// On one host all ranks write, unless a hint names a number.
+  void choose_aggregators(const Stripes& stripes) {
+    constexpr int64_t kPerHostWithTargets = 4;
+    int64_t per_host = hints_.aggregators_per_host();
+    if (!hints_.given(Hint::kCbConfigList) && hosts_.count() == 1) per_host = 0;
+    if (!hints_.given(Hint::kCbConfigList) && stripes.count > 0) per_host = kPerHostWithTargets;
+    const int64_t room = StageShape::most_domains(hints_.buffer() * hosts_.fewest());
+    const int64_t asked = hints_.cb_nodes();
+    hosts_.choose(per_host, asked == 0 ? room : std::min(asked, room));
+    const auto chosen = static_cast<int64_t>(hosts_.aggregators().size());
+    if (asked == 0) hosts_.choose(per_host, fitting_aggregators(stripes.count, chosen));
+    hints_.use(Hint::kCbNodes, static_cast<int64_t>(hosts_.aggregators().size()));
+  }
+
+  /// The stripes that rank 0 has found, or those of a hint.
+  Stripes use_stripes() {
+    Stripes stripes = cards_[0].stripes;
+    if (stripes.count == 0 && hints_.striping_unit() > 0)
+      stripes = {hints_.striping_unit(), hints_.striping_factor()};
+    if (stripes.count > 0) {
+      hints_.use(Hint::kStripingUnit, stripes.bytes);
+      hints_.use(Hint::kStripingFactor, stripes.count);
+    }
+    return stripes;
   }
 
   core::Communicator& parent_;
@@ -306,6 +363,7 @@ class Opening {
   core::Communicator* own_ = nullptr;
   std::unique_ptr<Meeting> meeting_;
   std::vector<OpenCard> cards_;
+  Hosts hosts_;
   RawFile raw_;
   uint64_t device_ = 0, inode_ = 0;
   bool is_regular_ = false;

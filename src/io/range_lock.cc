@@ -30,6 +30,10 @@ void Ranges::release(int rank, const FileRange& range) noexcept {
   }
 }
 
+void Ranges::release_all(int rank) noexcept {
+  std::erase_if(held_, [&](const Held& one) { return one.rank == rank; });
+}
+
 bool RangeLock::take_here(const FileRange& range) noexcept {
   const int self = meeting_.communicator().rank();
   meeting_.take_guard();

@@ -25,6 +25,7 @@ class Ranges {
  public:
   [[nodiscard]] bool take(int rank, const FileRange& range);
   void release(int rank, const FileRange& range) noexcept;
+  void release_all(int rank) noexcept;
 
  private:
   struct Held {

@@ -48,7 +48,9 @@ constexpr SystemRow kSystems[] = {
     {TMPFS_MAGIC, "tmpfs", true, 2048},
     {EXT4_SUPER_MAGIC, "ext4", true, 1024},
     {kXfs, "xfs", true, 1024},
-    {BTRFS_SUPER_MAGIC, "btrfs", true, 1024},
+    // Writes data to new places: a store can need space after MADV_POPULATE_WRITE, and SIGBUS ends
+    // the process on a full disk.
+    {BTRFS_SUPER_MAGIC, "btrfs", false, 1},
     {kF2fs, "f2fs", true, 1024},
     {OVERLAYFS_SUPER_MAGIC, "overlayfs", true, 1024},
     {kZfs, "zfs", false, 1},
@@ -75,6 +77,11 @@ size_t sum(const iovec* parts, size_t count) noexcept {
   return bytes;
 }
 
+/// overlayfs passes the facts of the upper folder, and btrfs counts no files.
+bool lies_on_btrfs(const struct statfs& facts) noexcept {
+  return facts.f_type == OVERLAYFS_SUPER_MAGIC && facts.f_files == 0;
+}
+
 }  // namespace
 
 int class_of_errno(int error) noexcept {
@@ -99,7 +106,7 @@ FileSystem find_system(int fd, int hosts, IoSystem named) noexcept {
     found.name = row.name;
     found.is_local = row.reach == Reach::kLocal;
     found.caches = row.reach == Reach::kCaches && hosts > 1;
-    found.maps = row.maps && hosts == 1;
+    found.maps = row.maps && hosts == 1 && !lies_on_btrfs(facts);
     found.least_write = row.least_write;
     found.faults_fast = row.magic == TMPFS_MAGIC;
   }
@@ -146,14 +153,23 @@ Failure RawFile::write(const void* from, size_t bytes, int64_t at) const noexcep
     if (Failure failed = lock_pages(at, bytes, &held)) return failed;
   const auto* const data = static_cast<const std::byte*>(from);
   for (size_t done = 0; done < bytes;) {
-    const ssize_t moved = ::pwrite(fd(), data + done, std::min(bytes - done, kMostPerCall),
-                                   at + static_cast<int64_t>(done));
+    const ssize_t moved = write_some(data + done, bytes - done, at + static_cast<int64_t>(done));
     if (moved > 0)
       done += static_cast<size_t>(moved);
     else if (moved == 0 || errno != EINTR)
       return short_of("wrote", done, bytes, at, moved == 0 ? 0 : errno);
   }
   return {};
+}
+
+ssize_t RawFile::write_some(const std::byte* from, size_t bytes, int64_t at) const noexcept {
+  if (TERN_UNLIKELY(direct_.serves())) return direct_.write(fd(), from, bytes, at);
+  return ::pwrite(fd(), from, std::min(bytes, kMostPerCall), at);
+}
+
+ssize_t RawFile::read_some(std::byte* to, size_t bytes, int64_t at) const noexcept {
+  if (TERN_UNLIKELY(direct_.serves())) return direct_.read(fd(), to, bytes, at);
+  return ::pread(fd(), to, std::min(bytes, kMostPerCall), at);
 }
 
 Failure RawFile::write(iovec* parts, size_t count, int64_t at) const noexcept {
@@ -177,7 +193,8 @@ Failure RawFile::write(iovec* parts, size_t count, int64_t at) const noexcept {
 }
 
 Failure RawFile::read(void* to, size_t bytes, int64_t at, size_t* done) const noexcept {
-  if (TERN_UNLIKELY(slow_copy(reinterpret_cast<uintptr_t>(to), static_cast<uint64_t>(at), bytes)))
+  if (TERN_UNLIKELY(slow_copy(reinterpret_cast<uintptr_t>(to), static_cast<uint64_t>(at), bytes)) &&
+      !direct_.serves())
     return read_copied(to, bytes, at, done);
   return read_directly(to, bytes, at, done);
 }
@@ -206,8 +223,7 @@ Failure RawFile::read_copied(void* to, size_t bytes, int64_t at, size_t* done) c
 Failure RawFile::read_directly(void* to, size_t bytes, int64_t at, size_t* done) const noexcept {
   auto* const data = static_cast<std::byte*>(to);
   for (*done = 0; *done < bytes;) {
-    const ssize_t moved = ::pread(fd(), data + *done, std::min(bytes - *done, kMostPerCall),
-                                  at + static_cast<int64_t>(*done));
+    const ssize_t moved = read_some(data + *done, bytes - *done, at + static_cast<int64_t>(*done));
     if (moved == 0) break;
     if (moved > 0)
       *done += static_cast<size_t>(moved);
@@ -287,6 +303,7 @@ Failure RawFile::sync() const noexcept {
 }
 
 Failure RawFile::close() noexcept {
+  direct_.close();
   // After EINTR, Linux has closed the descriptor.
   const int number = fd_.release();
   if (number < 0 || ::close(number) == 0 || errno == EINTR) return {};

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/fd.hpp"
 #include "base/params.hpp"
+#include "io/direct_file.hpp"
 #include "io/page_locks.hpp"
 
 namespace tern::io {
@@ -30,6 +31,7 @@ struct FileSystem {
   int64_t least_write = 2048;  // blocks from this size on are written by pwrite
   bool faults_fast = false;    // a write fault of a cached page takes less than a microsecond
   int64_t block = 4096;
+  int64_t stripe = 0;  // bytes on one storage target; 0: unknown
   /// pwrite replaces cached pages faster than a mapping from blocks of this size on.
   static constexpr int64_t kLeastOverwrite = 16384;
   [[nodiscard]] int64_t least_overwrite() const noexcept {
@@ -47,6 +49,9 @@ class RawFile {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const FileSystem& system() const noexcept { return system_; }
   void set_system(const FileSystem& system) noexcept { system_ = system; }
+  /// The second descriptor; the opener decides on its use.
+  [[nodiscard]] const DirectFile& direct() const noexcept { return direct_; }
+  [[nodiscard]] DirectFile& direct() noexcept { return direct_; }
 
   [[nodiscard]] Failure write(const void* from, size_t bytes, int64_t at) const noexcept;
   /// Changes the list. At most IOV_MAX parts.
@@ -72,6 +77,9 @@ class RawFile {
   [[nodiscard]] Failure failed(const char* verb, int error) const noexcept;
 
  private:
+  // Like pwrite(2) and pread(2); fewer bytes are no error.
+  [[nodiscard]] ssize_t write_some(const std::byte* from, size_t bytes, int64_t at) const noexcept;
+  [[nodiscard]] ssize_t read_some(std::byte* to, size_t bytes, int64_t at) const noexcept;
   [[nodiscard]] Failure read_copied(void* to, size_t bytes, int64_t at,
                                     size_t* done) const noexcept;
   [[nodiscard]] Failure read_directly(void* to, size_t bytes, int64_t at,
@@ -83,6 +91,7 @@ class RawFile {
                                  int error) const noexcept;
 
   Fd fd_;
+  DirectFile direct_;
   std::string name_;
   int rank_ = 0;
   FileSystem system_;

@@ -10,7 +10,8 @@
 namespace tern::io {
 namespace {
 
-constexpr int kQuestionTag = 2, kFirstAnswerTag = 16, kAnswerTags = 1 << 20;
+constexpr int kQuestionTag = 2, kClosedTag = 3, kWatchTag = 4, kFirstAnswerTag = 16,
+              kAnswerTags = 1 << 20;
 
 template <class T>
 pml::Buffer block_of(core::Communicator& own, T& object) noexcept {
@@ -20,6 +21,14 @@ pml::Buffer block_of(core::Communicator& own, T& object) noexcept {
 
 pml::Envelope between(core::Communicator& own, int rank, int tag) noexcept {
   return {&own, rank, tag, pml::Plane::kInternal};
+}
+
+/// The operation's memory is free afterwards.
+void cancel(core::Request*& request) noexcept {
+  if (request == nullptr) return;
+  if (!request->done()) request->cancel_locked();
+  request->release();
+  request = nullptr;
 }
 
 bool ended(core::Request*& request) noexcept {
@@ -47,12 +56,16 @@ bool Service::receive() noexcept {
 }
 
 void Service::stop() noexcept {
-  if (owner_ == nullptr) return;
   core::Communicator& own = meeting_.communicator();
+  const core::ChannelLock lock(own.channel().progress);
+  cancel(closed_);
+  if (owner_ == nullptr) return;
+  if (meeting_.failed()) tell_closed();
+  for (Watched& one : watched_) cancel(one.receive);
+  watched_.clear();
   Question last;
   last.what = Question::Asks::kStop;
   core::Request* sent = nullptr;
-  const core::ChannelLock lock(own.channel().progress);
   if (own.channel().pml->isend_locked(block_of(own, last), between(own, own.rank(), kQuestionTag),
                                       &sent) == MPI_SUCCESS)
     own.channel().progress.wait(
@@ -63,10 +76,22 @@ void Service::stop() noexcept {
   owner_ = nullptr;
 }
 
+// Other ranks may still ask, because they have not learnt of the ended rank.
+void Service::tell_closed() noexcept {
+  static Answer notice{MPI_ERR_PROC_ABORTED, 0, 0};
+  core::Communicator& own = meeting_.communicator();
+  for (int rank = 1; rank < own.size(); ++rank) {
+    core::Request* sent = nullptr;
+    if (own.channel().pml->isend_locked(block_of(own, notice), between(own, rank, kClosedTag),
+                                        &sent) == MPI_SUCCESS)
+      sent->release();
+  }
+}
+
 int Service::poll(void* self) noexcept { return static_cast<Service*>(self)->serve(); }
 
 int Service::serve() noexcept {
-  int events = 0;
+  int events = look_for_ended();
   for (auto reply = replies_.begin(); reply != replies_.end();)
     reply = ended(reply->request) ? replies_.erase(reply) : std::next(reply);
   while (receive_ != nullptr && receive_->done()) {
@@ -84,6 +109,11 @@ int Service::serve() noexcept {
 void Service::take_question(int rank) noexcept {
   const Question question = coming_;
   Answer answer;
+  if (question.what == Question::Asks::kTake) {
+    answer.code = watch(rank);
+    if (answer.code == MPI_ERR_PROC_ABORTED) return;
+    if (answer.code != MPI_SUCCESS) return reply(rank, question, answer);
+  }
   if (owner_->answer(rank, question, &answer)) {
     reply(rank, question, answer);
     if (question.what == Question::Asks::kRelease) try_waiting();
@@ -95,6 +125,41 @@ void Service::take_question(int rank) noexcept {
     answer.code = MPI_ERR_NO_MEM;
     reply(rank, question, answer);
   }
+}
+
+int Service::watch(int rank) noexcept {
+  for (const Watched& one : watched_)
+    if (one.rank == rank)
+      return one.has_ended ? static_cast<int>(MPI_ERR_PROC_ABORTED) : MPI_SUCCESS;
+  core::Communicator& own = meeting_.communicator();
+  try {
+    watched_.push_back({rank, false, nullptr});
+  } catch (const std::bad_alloc&) {
+    return MPI_ERR_NO_MEM;
+  }
+  if (meeting_.board(rank) != nullptr) return MPI_SUCCESS;
+  const int code = own.channel().pml->irecv_locked(
+      block_of(own, notice_), between(own, rank, kWatchTag), &watched_.back().receive);
+  if (code != MPI_SUCCESS) watched_.pop_back();
+  return code;
+}
+
+int Service::look_for_ended() noexcept {
+  constexpr uint32_t kPollsBetweenLooks = 255;
+  const bool looks_here = (++polls_ & kPollsBetweenLooks) == 0 ||
+                          meeting_.communicator().channel().progress.is_before_sleep();
+  int found = 0;
+  for (Watched& one : watched_) {
+    if (one.has_ended) continue;
+    one.has_ended =
+        one.receive != nullptr ? ended(one.receive) : looks_here && meeting_.has_died(one.rank);
+    if (!one.has_ended) continue;
+    ++found;
+    std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.rank == one.rank; });
+    owner_->forget(one.rank);
+  }
+  if (found > 0) try_waiting();
+  return found;
 }
 
 void Service::try_waiting() noexcept {
@@ -125,8 +190,8 @@ void Service::reply(int rank, const Question& question, const Answer& answer) no
 }
 
 Service::Asking::~Asking() {
-  if (sent_ != nullptr) sent_->release();
-  if (received_ != nullptr) received_->release();
+  cancel(sent_);
+  cancel(received_);
 }
 
 bool Service::Asking::answered_here() noexcept {
@@ -140,6 +205,10 @@ bool Service::Asking::answered_here() noexcept {
 void Service::Asking::send() noexcept {
   core::Communicator& own = service_.meeting_.communicator();
   begun_ = true;
+  core::Request*& closed = service_.closed_;
+  if (closed == nullptr)
+    (void)own.channel().pml->irecv_locked(block_of(own, service_.notice_),
+                                          between(own, 0, kClosedTag), &closed);
   question_.tag = kFirstAnswerTag + service_.next_tag_++ % kAnswerTags;
   int code = own.channel().pml->irecv_locked(
       block_of(own, answer_), between(own, 0, static_cast<int>(question_.tag)), &received_);
@@ -153,7 +222,10 @@ bool Service::Asking::over() noexcept {
   if (service_.owner_ != nullptr) return answered_here();
   if (!begun_) send();
   if (failed_) return true;
-  if (!received_->done() || !sent_->done()) return false;
+  if (!received_->done() || !sent_->done()) {
+    failed_ = service_.keeper_left();
+    return static_cast<bool>(failed_);
+  }
   if (received_->outcome.error != MPI_SUCCESS)
     failed_ = failure(received_->outcome.error, "%s",
                       received_->error_text != nullptr ? received_->error_text->c_str()
@@ -161,6 +233,17 @@ bool Service::Asking::over() noexcept {
   else if (answer_.code != MPI_SUCCESS)
     failed_ = failure(answer_.code, "rank 0 refuses");
   return true;
+}
+
+Failure Service::keeper_left() noexcept {
+  if (closed_ != nullptr && closed_->done() && closed_->outcome.error == MPI_SUCCESS)
+    return failure(MPI_ERR_PROC_ABORTED,
+                   "rank 0 has closed the file after the end of a rank, and no longer keeps the "
+                   "shared pointer and the ranges of atomic mode");
+  if (meeting_.has_died(0))
+    return failure(MPI_ERR_PROC_ABORTED,
+                   "rank 0 has ended, which kept the shared pointer and the ranges of atomic mode");
+  return {};
 }
 
 Failure Service::ask(const Question& question, const char* words, Answer* answer) noexcept {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Service: the shared file pointer and the ranges of atomic mode, for ranks on several hosts.
 // Rank 0 answers questions of the other ranks by messages, while it progresses messages.
-// Threads: under the channel's lock, except ask().
+// Faults: rank 0 frees the ranges of a rank that has ended. After the end of a rank, rank 0 may
+// close the file, and then tells the other ranks, whose questions fail. Questions also fail after
+// the end of rank 0.
+// Threads: under the channel's lock, except ask() and stop().
 #pragma once
 
 #include <cstdint>
@@ -35,6 +38,8 @@ class Service {
    public:
     [[nodiscard]] virtual bool answer(int rank, const Question& question,
                                       Answer* answer) noexcept = 0;
+    /// The rank has ended.
+    virtual void forget(int rank) noexcept = 0;
 
    protected:
     ~Owner() = default;
@@ -46,9 +51,9 @@ class Service {
 
   /// Rank 0 of a file on several hosts begins to answer. Throws Error.
   void start(Owner& owner);
-  /// No rank asks any more.
+  /// Before the file's communicator is freed.
   void stop() noexcept;
-  /// A question under way. over() needs the channel's lock.
+  /// A question under way. over() and the end need the channel's lock.
   class Asking {
    public:
     Asking(Service& service, const Question& question) noexcept
@@ -90,6 +95,19 @@ class Service {
   void take_question(int rank) noexcept;
   void reply(int rank, const Question& question, const Answer& answer) noexcept;
   void try_waiting() noexcept;
+  /// Rank 0 looks for the end of a rank that takes ranges. Returns an error class; the error class
+  /// MPI_ERR_PROC_ABORTED means that the rank has ended.
+  [[nodiscard]] int watch(int rank) noexcept;
+  [[nodiscard]] int look_for_ended() noexcept;
+  void tell_closed() noexcept;
+  /// Other ranks: whether rank 0 cannot answer any more.
+  [[nodiscard]] Failure keeper_left() noexcept;
+
+  struct Watched {
+    int rank;
+    bool has_ended;
+    core::Request* receive;  // matches no message, and fails if the rank of another host is lost
+  };
 
   Meeting& meeting_;
   Owner* owner_ = nullptr;
@@ -98,6 +116,10 @@ class Service {
   core::Request* receive_ = nullptr;
   std::list<Reply> replies_;
   std::vector<Waiting> waiting_;
+  std::vector<Watched> watched_;
+  uint32_t polls_ = 0;
+  core::Request* closed_ = nullptr;  // receives the notice of rank 0
+  Answer notice_;
 };
 
 }  // namespace tern::io

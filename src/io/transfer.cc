@@ -24,15 +24,19 @@ constexpr int64_t kMostSparseMapping = 128;
 
 Failure no_room() noexcept { return failure(MPI_ERR_NO_MEM, "no memory to pack data"); }
 
+constexpr size_t kLastInPage = 4095;
+
 /// Calls move(address, bytes, offset) for each packed chunk of the memory.
 template <class Move>
 Failure in_chunks(size_t offset, size_t bytes, int64_t at, Move&& move) noexcept {
-  std::byte* const buffer = scratch(Scratch::kPacked, at);
-  if (buffer == nullptr) return no_room();
   while (bytes > 0) {
-    const size_t some = std::min(bytes, kScratchBytes);
+    std::byte* const buffer = scratch(Scratch::kPacked, at);
+    if (buffer == nullptr) return no_room();
+    // Chunks end between pages.
+    const size_t some = std::min(bytes, kScratchBytes - (static_cast<size_t>(at) & kLastInPage));
     if (Failure failed = move(buffer, some, offset)) return failed;
     offset += some;
+    at += static_cast<int64_t>(some);
     bytes -= some;
   }
   return {};
@@ -68,12 +72,16 @@ Failure read_parts(const RawFile& file, const Memory& memory, size_t offset, int
   return {};
 }
 
+/// Whether the parts of the memory need no copy. O_DIRECT needs aligned memory.
+bool has_large_parts(const RawFile& file, const Memory& memory) noexcept {
+  return memory.on_host() && memory.mean_part() >= kLeastPart && !file.direct().serves();
+}
+
 /// A block of the file.
 Failure write_block(const RawFile& file, const Memory& memory, size_t offset, int64_t at,
                     size_t bytes) noexcept {
   if (memory.block() != nullptr) return file.write(memory.block() + offset, bytes, at);
-  if (memory.on_host() && memory.mean_part() >= kLeastPart)
-    return write_parts(file, memory, offset, at, bytes);
+  if (has_large_parts(file, memory)) return write_parts(file, memory, offset, at, bytes);
   return in_chunks(offset, bytes, at, [&](std::byte* buffer, size_t some, size_t from) {
     if (Failure failed = memory.get(from, buffer, some)) return failed;
     return file.write(buffer, some, at + static_cast<int64_t>(from - offset));
@@ -83,8 +91,7 @@ Failure write_block(const RawFile& file, const Memory& memory, size_t offset, in
 Failure read_block(const RawFile& file, const Memory& memory, size_t offset, int64_t at,
                    size_t bytes, size_t* done) noexcept {
   if (memory.block() != nullptr) return file.read(memory.block() + offset, bytes, at, done);
-  if (memory.on_host() && memory.mean_part() >= kLeastPart)
-    return read_parts(file, memory, offset, at, bytes, done);
+  if (has_large_parts(file, memory)) return read_parts(file, memory, offset, at, bytes, done);
   *done = 0;
   bool ended = false;
   return in_chunks(offset, bytes, at, [&](std::byte* buffer, size_t some, size_t to) {

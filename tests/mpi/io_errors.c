@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "io_folder.h"
 
-static char folder[64], paths[8][128];
+static char folder[128], paths[8][256];
 static int next_path;
 static const char* in(const char* name) {
   char* const path = paths[next_path = (next_path + 1) % 8];
@@ -432,7 +433,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-  snprintf(folder, sizeof folder, "/tmp/io_errors.XXXXXX");
+  name_in_folder(folder, sizeof folder, "/tmp", "io_errors");
   if (rank == 0) {
     CHECK(mkdtemp(folder) != NULL);
     CHECK(mkfifo(in("fifo"), 0600) == 0);

@@ -22,41 +22,7 @@ else
   check "each system call of a rank goes wrong, 3 ranks" each 3 auto 23
 fi
 
-cat >space.c <<'END_OF_C'
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <unistd.h>
-#include "check.h"
-// A rank writes more than the disk has; then a part fits again. Arguments: file, way, bytes.
-int main(int argc, char** argv) {
-  begin(&argc, &argv);
-  enum { kMost = 8 << 20 };
-  char* bytes = calloc(1, kMost);
-  const int collective = argv[2][0] == 'c', large = atoi(argv[3]), mine = rank == size - 1 ? large : 64;
-  MPI_File file;
-  MPI_Datatype block, tile;
-  CHECK(argc > 3 && bytes != NULL && large <= kMost);
-  OK(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file));
-  OK(MPI_Type_contiguous(64, MPI_BYTE, &block));
-  OK(MPI_Type_create_resized(block, 0, 128, &tile));
-  OK(MPI_Type_commit(&tile));
-  OK(MPI_File_set_view(file, rank * 64, MPI_BYTE, tile, "native", MPI_INFO_NULL));
-  const int code = collective ? MPI_File_write_at_all(file, 0, bytes, mine, MPI_BYTE, MPI_STATUS_IGNORE)
-                              : MPI_File_write_at(file, 0, bytes, mine, MPI_BYTE, MPI_STATUS_IGNORE);
-  if (collective || rank == size - 1)
-    CHECK_EQ(class_of(code), MPI_ERR_NO_SPACE);
-  else
-    OK(code);
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  FAILS(MPI_File_preallocate(file, 64 << 20), MPI_ERR_NO_SPACE);
-  OK(MPI_File_set_size(file, 0));
-  OK(MPI_File_write_at_all(file, 0, bytes, 4096, MPI_BYTE, MPI_STATUS_IGNORE));
-  OK(MPI_File_sync(file));
-  OK(MPI_File_close(&file));
-  if (rank == 0) puts("survived");
-  return end();
-}
-END_OF_C
+cp "$TOP/tests/mpi/io_space.inc" space.c
 "$MPICC" -O1 -I"$TOP/tests/mpi" space.c -o space || exit 1
 full_disk() { # full_disk WAY KIND
   mkdir -p "$work/small"

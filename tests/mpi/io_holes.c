@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "io_folder.h"
 
 enum { kBytes = 1 << 20, kSparse = 8192 };
 static unsigned char ones[kBytes], file[kBytes];
@@ -26,9 +27,10 @@ static void write_blocks(MPI_File to, long from, long end, int block) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  char name[] = "/tmp/io_holes.XXXXXX";
+  char name[256];
   int fd = -1;
   memset(ones, 1, sizeof ones);
+  name_in_folder(name, sizeof name, "/tmp", "io_holes");
   if (rank == 0) {
     fd = mkstemp(name);
     memset(file, 7, sizeof file);

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "io_folder.h"
 
 enum { kBytes = 1 << 20, kMostSeconds = 5 };
 static char bytes[kBytes], read_bytes[kBytes];
@@ -60,7 +61,8 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   before_abort = wake_mpirun;
   const char* const how = argc > 1 ? argv[1] : "blocking";
-  char name[] = "/dev/shm/io_killed.XXXXXX";
+  char name[256];
+  name_in_folder(name, sizeof name, "/dev/shm", "io_killed");
   if (rank == 0) close(mkstemp(name));
   OK(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD));
   MPI_File file;

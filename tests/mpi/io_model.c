@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random views and transfers against a byte array, which has the whole file with all holes. Each
-// rank writes bytes of its own. Arguments: operations, seed, folder. SEED=number replaces the
-// seed. A full run has 10,000 operations for each 300.
+// rank writes bytes of its own. Arguments: operations, seed, folder, "direct" (the first handle
+// has the hint direct_io). SEED=number replaces the seed. A full run has 10,000 operations for
+// each 300.
 // timeout: 300
 // ranks: 2 3 4
 // full-ranks: 8
 // args: 300 1
-// hosts: no, all ranks share the model and the file
 // variant: checked
 //   ranks: 3
 //   env: TERN_CHECK=all
@@ -24,9 +24,30 @@
 //   Many rounds.
 //   ranks: 3
 //   env: TERN_IO=exchange TERN_IO_BUFFER=65536
+// variant: hosts
+//   Each rank counts as a host.
+//   ranks: 2 4
+//   full-ranks: 8
+//   env: TERN_TRANSPORT=ofi TERN_IO=exchange
+//   hosts: no, the default suffices
+// variant: hosts_rounds
+//   ranks: 3
+//   env: TERN_TRANSPORT=ofi TERN_IO=exchange TERN_IO_BUFFER=65536
+// variant: hosts_nfs
+//   ranks: 3
+//   env: TERN_TRANSPORT=ofi TERN_TEST=io_system=nfs
 // variant: memory
 //   args: 300 2 /dev/shm
 //   ranks: 4
+//   hosts: no, hosts do not share memory
+// variant: direct
+//   args: 300 3 /tmp direct
+//   ranks: 2 4
+// variant: direct_memory
+//   args: 300 4 /dev/shm direct
+//   ranks: 3
+#include <sys/mman.h>
+
 #include "io_model_transfers.h"
 
 static void meet(void) {
@@ -301,6 +322,8 @@ static void epoch(void) {
   check_file();
 }
 
+static int is_direct;
+
 static void open_files(void) {
   const long limits[] = {3000, 65536, 400000, most_limit};
   const int second[] = {MPI_MODE_RDWR, MPI_MODE_RDONLY, MPI_MODE_WRONLY};
@@ -310,6 +333,11 @@ static void open_files(void) {
   OK(MPI_Info_create(&info));
   OK(MPI_Info_set(info, "romio_cb_write", hint[draw(&common, 3)]));
   OK(MPI_Info_set(info, "romio_cb_read", hint[draw(&common, 3)]));
+  // Half of the files have stripes, or few aggregators.
+  const char *unit[] = {"4096", "65536"}, *nodes[] = {"1", "2"}, *list[] = {"*:1", "*:2", "*:*"};
+  if (draw(&common, 2)) OK(MPI_Info_set(info, "striping_unit", unit[draw(&common, 2)]));
+  if (draw(&common, 2)) OK(MPI_Info_set(info, "cb_nodes", nodes[draw(&common, 2)]));
+  if (draw(&common, 2)) OK(MPI_Info_set(info, "cb_config_list", list[draw(&common, 3)]));
   if (traced() && rank == 0) {
     char v[2][MPI_MAX_INFO_VAL];
     int f;
@@ -331,6 +359,7 @@ static void open_files(void) {
   for (int i = 0; i < kHandles; ++i) {
     handles[i].amode = i == 0 ? MPI_MODE_RDWR | MPI_MODE_CREATE : second[draw(&common, 3)];
     if (i == 0 && draw(&common, 2)) handles[i].amode |= MPI_MODE_DELETE_ON_CLOSE;
+    if (is_direct) OK(MPI_Info_set(info, "direct_io", i == 0 ? "true" : "false"));
     OK(MPI_File_open(MPI_COMM_WORLD, name, handles[i].amode, info, &handles[i].file));
   }
   OK(MPI_Info_free(&info));
@@ -349,16 +378,21 @@ static void close_files(void) {
   if (!deletes && rank == 0) OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
+// Ranks of several hosts share files, but no windows.
 static void make_model(void) {
-  const MPI_Aint head = 4096;
-  MPI_Aint bytes;
-  int unit;
-  char* base;
-  most_limit = 1500000;
+  const long head = 4096, bytes = head + 2 * (most_limit = 1500000);
   CHECK(size <= 64);
-  OK(MPI_Win_allocate_shared(rank == 0 ? head + 2 * most_limit : 0, 1, MPI_INFO_NULL,
-                             MPI_COMM_WORLD, &base, &window));
-  OK(MPI_Win_shared_query(window, 0, &bytes, &unit, &base));
+  int fd = rank == 0 ? open(name, O_CREAT | O_EXCL | O_RDWR, 0600) : -1;
+  if (rank == 0) CHECK_EQ(ftruncate(fd, bytes), 0);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank != 0) fd = open(name, O_RDWR);
+  CHECK(fd >= 0);
+  char* const base = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  CHECK(base != MAP_FAILED);
+  close(fd);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank == 0) unlink(name);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
   ends = (long*)base;
   model = (unsigned char*)base + head;
 }
@@ -371,6 +405,7 @@ int main(int argc, char** argv) {
   if (full != NULL && *full != '\0' && operations == 300) operations = 10000;
   seed = again != NULL ? atol(again) : argc > 2 ? atol(argv[2]) : 1;
   if (argc > 3) temporary = argv[3];
+  is_direct = argc > 4;
   snprintf(folder, sizeof folder, "%s/io_model.XXXXXX", temporary != NULL ? temporary : "/tmp");
   if (rank == 0) CHECK(mkdtemp(folder) != NULL);
   OK(MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD));
@@ -385,7 +420,6 @@ int main(int argc, char** argv) {
     for (const long stop = operation + 60; operation < stop;) epoch();
     close_files();
   }
-  OK(MPI_Win_free(&window));
   if (rank == 0) CHECK(rmdir(folder) == 0);
   return end();
 }

@@ -10,7 +10,7 @@ cd "$work" || exit 1
 "$MPICC" -O1 -I"$TOP/tests/mpi" "$TOP/tests/mpi/io_model.c" -o io_model || exit 1
 cc -O1 -w -shared -fPIC -x c "$TOP/tests/mpi/io_faults_shim.inc" -o shim.so -ldl || exit 1
 model() { # model WAY FAULT
-  TERN_IO=$1 FAULT=$2 FAULT_RANK=1 FAULT_FILE=io_model. TMPDIR=$work timeout 30 \
+  env -u FULL TERN_IO="$1" FAULT="$2" FAULT_RANK=0 FAULT_FILE=io_model. TMPDIR="$work" timeout 60 \
     "$MPIRUN" -n 3 env LD_PRELOAD="$work/shim.so" ./io_model 300 1 "$work" 2>&1
 }
 finds() { # finds WAY FAULT
@@ -22,12 +22,14 @@ finds() { # finds WAY FAULT
 ways=exchange
 [ -z "${FULL:-}" ] || ways="plain mapped exchange"
 for way in $ways; do
+  at=25
+  [ $way = exchange ] && at=33  # a call whose faults later calls do not repair
   check "the model passes with a harmless shim, $way" model $way ""
   check "short calls are harmless, $way" model $way "any 0 short"
-  check "a changed hole, $way" finds $way "pwrite 30 spill"
-  check "an ignored short write, $way" finds $way "pwrite 30 lost"
-  check "a write 4 bytes behind its place, $way" finds $way "pwrite 30 moved"
-  check "a lost write, $way" finds $way "pwrite 30 dropped"
+  check "a changed hole, $way" finds $way "pwrite $at spill"
+  check "an ignored short write, $way" finds $way "pwrite $at lost"
+  check "a write 4 bytes behind its place, $way" finds $way "pwrite $at moved"
+  check "a lost write, $way" finds $way "pwrite $at dropped"
   check "counts that ignore the end of the file, $way" finds $way "pread 0 more"
 done
 totals

@@ -13,7 +13,6 @@
 enum { kMostLive = 5, kMostSegments = 60000 };
 
 // The model is shared: each rank has its end of the file, then the bytes follow.
-static MPI_Win window;
 static long* ends;
 static unsigned char* model;
 static long limit, most_limit;  // bytes of the file that views reach

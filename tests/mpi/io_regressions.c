@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "io_folder.h"
 
 enum { kLoops = 300, kWrites = 3, kTile = 7 };
 
@@ -91,7 +92,8 @@ static void seek_backwards(MPI_File in) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  char name[] = "/tmp/io_regressions.XXXXXX";
+  char name[256];
+  name_in_folder(name, sizeof name, "/tmp", "io_regressions");
   if (rank == 0) close(mkstemp(name));
   OK(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD));
   MPI_File to;

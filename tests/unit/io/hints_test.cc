@@ -259,7 +259,7 @@ TEST(Hints, RanksTakeTheCommonValues) {
   own.take_text(of_rank_0.common_text());
   Texts expected = kStandard;
   expected["cb_nodes"] = "5";
-  for (const char* key : {"access_style", "direct_io", "ind_rd_buffer_size", "ind_wr_buffer_size",
+  for (const char* key : {"access_style", "ind_rd_buffer_size", "ind_wr_buffer_size",
                           "romio_ds_read", "romio_ds_write"})
     expected[key] = kOther.at(key);
   EXPECT_EQ(texts_of(own), expected);
