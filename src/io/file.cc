@@ -42,6 +42,12 @@ File::File(core::Communicator& own, int amode, std::unique_ptr<Meeting> meeting,
   if (!meeting_->on_one_host() && own_.rank() == 0) service.start(*this);
 }
 
+void File::take_hints(const core::Info& info) {
+  const int before = hints.advice();
+  hints.set(info);
+  if (hints.advice() != before) raw_.advise(hints.advice());
+}
+
 File::~File() {
   own_.channel().coll->refusals().freeing(own_);
   const core::ChannelLock lock(own_.channel().progress);
@@ -212,7 +218,14 @@ int File::sync() noexcept {
   collectives.finish();
   (void)requests.finish();
   Failure failed;
-  if (has_written_.exchange(false)) failed = raw_.sync();
+  bool flushes = has_written_.exchange(false);
+  if (hints.flushes_by_one()) {
+    Card written;
+    written.bytes = flushes ? 1 : 0;
+    if (Failure ended = collectives.agree(&written)) return fail(ended);
+    flushes = written.bytes > 0 && meeting_->is_leader();
+  }
+  if (flushes) failed = raw_.sync();
   window_.forget_size();
   if (const int code = agree(failed); code != MPI_SUCCESS || !raw_.system().caches) return code;
   return agree(raw_.refresh());

@@ -40,6 +40,8 @@ class File final : public core::Object, Service::Owner {
   [[nodiscard]] const std::shared_ptr<const View>& view() const noexcept { return view_; }
 
   // These functions return an error class with fail() text.
+  /// Hints of MPI_File_set_info and the like.
+  void take_hints(const core::Info& info);
   [[nodiscard]] int set_view(int64_t disp, core::Datatype& etype, core::Datatype& filetype,
                              const char* representation) noexcept;
   [[nodiscard]] int transfer(const Access& access, MPI_Status* status) noexcept;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/attempt.hpp"
-#include "coll/coll.hpp"
+#include "coll/objects.hpp"
 #include "io/file.hpp"
 #include "mpi.h"
 
@@ -81,13 +81,7 @@ Failure File::order_hosts(size_t bytes, const Failure& mine, Span* span) noexcep
   if (Failure failed = collectives.agree(&card)) return failed;
   const int64_t etype = std::max<int64_t>(1, view_->etype_bytes());
   const int64_t count = static_cast<int64_t>(bytes) / etype;
-  core::Datatype& word = core::predefined_type(process(), MPI_INT64_T);
-  coll::Operation gather{};
-  gather.collective = coll::Collective::kAllgather;
-  gather.communicator = &own_;
-  gather.input = {const_cast<int64_t*>(&count), 1, &word};
-  gather.output = {counts.data(), 1, &word};
-  if (const int code = own_.channel().coll->run(gather); code != MPI_SUCCESS)
+  if (const int code = coll::allgather(own_, count, &counts); code != MPI_SUCCESS)
     return {code, take_last_error().text};
   int64_t first[2] = {0, 0}, all = 0, before = 0;
   for (int rank = 0; rank < own_.size(); ++rank) {
@@ -96,11 +90,7 @@ Failure File::order_hosts(size_t bytes, const Failure& mine, Span* span) noexcep
   }
   if (own_.rank() == 0)
     if (Failure failed = pointers.add_shared(all, &first[0])) first[1] = failed.code;
-  coll::Operation bcast{};
-  bcast.collective = coll::Collective::kBcast;
-  bcast.communicator = &own_;
-  bcast.input = bcast.output = {first, 2, &word};
-  if (const int code = own_.channel().coll->run(bcast); code != MPI_SUCCESS)
+  if (const int code = coll::bcast(own_, first, sizeof first); code != MPI_SUCCESS)
     return {code, take_last_error().text};
   if (first[1] != 0)
     return failure(static_cast<int>(first[1]), "rank 0 cannot move the shared file pointer");

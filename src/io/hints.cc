@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/hints.hpp"
 
+#include <fcntl.h>
 #include <strings.h>
 
 #include <algorithm>
@@ -63,7 +64,7 @@ constexpr HintRow kRows[] = {
     {Hint::kDsRead, "romio_ds_read", HintForm::kWord, 0, false, false, kThree},
     {Hint::kDsWrite, "romio_ds_write", HintForm::kWord, 0, false, false, kThree},
     {Hint::kNoIndepRw, "romio_no_indep_rw", HintForm::kWord, 0, true, true, kSwitch},
-    {Hint::kSynchronizedFlush, "romio_synchronized_flush", HintForm::kWord, 2, false, true, kThree},
+    {Hint::kSynchronizedFlush, "romio_synchronized_flush", HintForm::kWord, 2, true, true, kThree},
     {Hint::kVisibilityImmediate, "romio_visibility_immediate", HintForm::kWord, 1, true, true,
      kSwitch},
     {Hint::kStartIodevice, "start_iodevice", HintForm::kNumber, -1, true, true, "", -1,
@@ -299,8 +300,12 @@ Exchanging Hints::exchanging(bool writes) const noexcept {
   return Exchanging::kAuto;
 }
 
-bool Hints::jumps() const noexcept {
-  return (value(Hint::kAccessStyle) >> *index_of(kStyleWords, "random") & 1) != 0;
+int Hints::advice() const noexcept {
+  const auto has = [&](const char* style) {
+    return (value(Hint::kAccessStyle) >> *index_of(kStyleWords, style) & 1) != 0;
+  };
+  if (has("random") || has("reverse_sequential")) return POSIX_FADV_RANDOM;
+  return has("sequential") ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_NORMAL;
 }
 
 }  // namespace tern::io

@@ -80,23 +80,18 @@ class Hints {
     return way_ != IoWay::kPlain && value(Hint::kDsWrite) != kDisabled;
   }
   [[nodiscard]] Ways ways() const noexcept {
-    return {maps(), sieves(), way_ == IoWay::kMapped ? INT64_MAX : 0};
+    return {maps(), sieves(), way_ == IoWay::kMapped ? INT64_MAX : 0, sieve_bytes()};
   }
   /// Bytes of the stage of a rank.
   [[nodiscard]] int64_t buffer() const noexcept { return value(Hint::kCbBufferSize); }
   [[nodiscard]] int64_t sieve_bytes() const noexcept { return value(Hint::kIndRdBufferSize); }
-  [[nodiscard]] int64_t window_bytes() const noexcept { return value(Hint::kIndWrBufferSize); }
   /// The number of aggregators; 0: choose.
   [[nodiscard]] int64_t cb_nodes() const noexcept { return value(Hint::kCbNodes); }
   /// The most aggregators of a host; 0: no limit.
   [[nodiscard]] int64_t aggregators_per_host() const noexcept { return value(Hint::kCbConfigList); }
-  /// Only aggregators open the file.
-  [[nodiscard]] bool aggregators_alone_open() const noexcept { return is_on(Hint::kNoIndepRw); }
   // 0: the file system's.
   [[nodiscard]] int64_t striping_factor() const noexcept { return value(Hint::kStripingFactor); }
   [[nodiscard]] int64_t striping_unit() const noexcept { return value(Hint::kStripingUnit); }
-  /// The number of the first storage target; -1: the file system's.
-  [[nodiscard]] int64_t first_device() const noexcept { return value(Hint::kStartIodevice); }
   /// The mode of a new file, unless the key was not given.
   [[nodiscard]] std::optional<mode_t> file_perm() const noexcept {
     if (!given(Hint::kFilePerm)) return std::nullopt;
@@ -104,13 +99,9 @@ class Hints {
   }
   /// MPI_File_sync flushes by one rank of a host.
   [[nodiscard]] bool flushes_by_one() const noexcept { return is_on(Hint::kSynchronizedFlush); }
-  /// Writes are visible to other ranks without MPI_File_sync.
-  [[nodiscard]] bool visible_at_once() const noexcept { return is_on(Hint::kVisibilityImmediate); }
-  /// Rank 0 answers for the shared pointer also while its program computes.
-  [[nodiscard]] bool serves_shared_pointer() const noexcept { return is_on(Hint::kSharedPointer); }
   [[nodiscard]] bool direct() const noexcept { return is_on(Hint::kDirectIo); }
-  /// The program jumps between offsets: reading ahead is of no use.
-  [[nodiscard]] bool jumps() const noexcept;
+  /// The advice of posix_fadvise(2) about reading ahead.
+  [[nodiscard]] int advice() const noexcept;
 
  private:
   static constexpr int64_t kAutomatic = 0, kEnabled = 1, kDisabled = 2;

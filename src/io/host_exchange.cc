@@ -7,13 +7,13 @@
 #include <new>
 #include <utility>
 
+#include "io/tags.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::io {
 namespace {
 
 constexpr size_t kMessageBytes = 256 * 1024;
-constexpr int kAskTag = 3, kAnswerTag = 4;  // kAnswerTag + the asking slot
 constexpr int64_t kMostUnits = 128 * 1024;  // of a message
 
 constexpr size_t bit_bytes(int64_t units) noexcept {
@@ -231,7 +231,7 @@ void HostExchange::ask(Slot* slot) noexcept {
     const int code = own.channel().pml->irecv_locked(
         {&slot->end(), static_cast<MPI_Count>(sizeof(int64_t)) + head.bytes, &byte,
          cuda::MemoryKind::kHost},
-        {&own, rank, kAnswerTag + static_cast<int>(head.slot), pml::Plane::kInternal},
+        {&own, rank, kGivenTag + static_cast<int>(head.slot), pml::Plane::kInternal},
         &slot->received);
     if (code != MPI_SUCCESS) fail({code, take_last_error().text});
   }
@@ -300,7 +300,7 @@ bool HostExchange::advance_serving(Slot* slot) noexcept {
   if (failed_) return false;
   serve(slot);
   if (std::exchange(slot->answers, false))
-    send(slot, from, kAnswerTag + static_cast<int>(slot->head().slot),
+    send(slot, from, kGivenTag + static_cast<int>(slot->head().slot),
          reinterpret_cast<std::byte*>(&slot->end()),
          sizeof(int64_t) + static_cast<size_t>(slot->head().bytes));
   return true;

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/doorbell.hpp"
+#include "io/tags.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::io {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr size_t kSlabHead = 64;  // belongs to all users of the slab
 static_assert(kSlabHead + sizeof(Board) <= core::Slabs::kSmallBytes);
-constexpr int kCardTag = 1;
 
 }  // namespace
 

@@ -11,13 +11,15 @@
 #include <cstring>
 #include <utility>
 
-#include "coll/coll.hpp"
+#include "coll/objects.hpp"
 #include "io/say_once.hpp"
 #include "io/stripes.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::io {
 namespace {
+
+constexpr const char* kServes = "MPI_File_open";
 
 /// Facts of one rank, exchanged twice.
 struct OpenCard {
@@ -34,36 +36,14 @@ struct OpenCard {
   }
 };
 
-template <class T>
-int allgather(core::Communicator& among, const T& mine, std::vector<T>* all) {
-  all->resize(static_cast<size_t>(among.size()));
-  core::Datatype& byte = core::predefined_type(among.process(), MPI_BYTE);
-  coll::Operation operation{};
-  operation.collective = coll::Collective::kAllgather;
-  operation.communicator = &among;
-  operation.input = {const_cast<T*>(&mine), sizeof mine, &byte};
-  operation.output = {all->data(), sizeof mine, &byte};
-  operation.serves = "MPI_File_open";
-  return among.channel().coll->run(operation);
-}
-
-int bcast(core::Communicator& among, void* data, size_t bytes) {
-  core::Datatype& byte = core::predefined_type(among.process(), MPI_BYTE);
-  coll::Operation operation{};
-  operation.collective = coll::Collective::kBcast;
-  operation.communicator = &among;
-  operation.input = operation.output = {data, static_cast<MPI_Count>(bytes), &byte};
-  operation.serves = "MPI_File_open";
-  return among.channel().coll->run(operation);
-}
-
 /// The text of rank 0.
 int bcast(core::Communicator& among, std::string* text) {
   uint64_t length = text->size();
-  if (const int code = bcast(among, &length, sizeof length); code != MPI_SUCCESS || length == 0)
+  if (const int code = coll::bcast(among, &length, sizeof length, kServes);
+      code != MPI_SUCCESS || length == 0)
     return code;
   text->resize(length);
-  return bcast(among, text->data(), length);
+  return coll::bcast(among, text->data(), length, kServes);
 }
 
 Failure check_amode(int amode) noexcept {
@@ -128,6 +108,7 @@ class Opening {
     choose_aggregators(stripes);
     meeting_->set_hosts(std::move(hosts_));
     open_direct();
+    if (hints_.advice() != POSIX_FADV_NORMAL) raw_.advise(hints_.advice());
     hints_.use(Hint::kVisibilityImmediate, hosts == 1 || raw_.system().is_local ? 1 : 0);
     explain();
     *made = core::Ref<File>::adopt(
@@ -162,7 +143,8 @@ class Opening {
     OpenCard mine;
     mine.set_error(check_amode(amode_));
     mine.amode = amode_;
-    if (const int code = allgather(parent_, mine, &cards_); code != MPI_SUCCESS) return code;
+    if (const int code = coll::allgather(parent_, mine, &cards_, kServes); code != MPI_SUCCESS)
+      return code;
     if (const int code = first_error(); code != MPI_SUCCESS) return code;
     for (size_t rank = 0; rank < cards_.size(); ++rank)
       if (cards_[rank].amode != cards_[0].amode)
@@ -206,7 +188,8 @@ class Opening {
     OpenCard card;
     const int exclusive = (amode_ & MPI_MODE_EXCL) != 0 ? O_EXCL : 0;
     if (own_->rank() == 0) card.set_error(open_here(O_CREAT | exclusive));
-    if (const int code = bcast(*own_, &card, sizeof card); code != MPI_SUCCESS) return code;
+    if (const int code = coll::bcast(*own_, &card, sizeof card, kServes); code != MPI_SUCCESS)
+      return code;
     return card.code == 0 ? MPI_SUCCESS : fail(card.code, "%s", card.text);
   }
 
@@ -255,7 +238,8 @@ class Opening {
     const FileSystem system = find_system(raw_.fd(), 1);
     mine.is_local_file = is_regular_ && system.is_local ? 1 : 0;
     if (!system.is_local && own_->rank() == 0) mine.stripes = find_stripes(raw_.fd(), system.block);
-    if (const int code = allgather(*own_, mine, &cards_); code != MPI_SUCCESS) return code;
+    if (const int code = coll::allgather(*own_, mine, &cards_, kServes); code != MPI_SUCCESS)
+      return code;
     if (const int code = first_error(); code != MPI_SUCCESS) return code;
     return compare_files();
   }
@@ -324,7 +308,8 @@ class Opening {
     for (int rank = 0; rank < own_->size(); ++rank)
       one_host = one_host && meeting_->board(rank) != nullptr;
     if (!one_host)
-      if (const int code = allgather(*own_, leader, &leaders); code != MPI_SUCCESS) return code;
+      if (const int code = coll::allgather(*own_, leader, &leaders, kServes); code != MPI_SUCCESS)
+        return code;
     hosts_ = Hosts(leaders, own_->rank());
     return MPI_SUCCESS;
   }

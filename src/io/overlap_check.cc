@@ -8,6 +8,7 @@
 #include "base/call_site.hpp"
 #include "base/log.hpp"
 #include "core/process.hpp"
+#include "io/tags.hpp"
 #include "mpi.h"
 #include "pml/pml.hpp"
 
@@ -91,7 +92,7 @@ bool OverlapCheck::find_lower() noexcept {
       }
       const pml::Buffer to{&in_, sizeof in_, &core::predefined_type(own_.process(), MPI_BYTE),
                            cuda::MemoryKind::kHost};
-      const pml::Envelope from{&own_, own_.rank() - 1, kTag, pml::Plane::kInternal};
+      const pml::Envelope from{&own_, own_.rank() - 1, kBlocksTag, pml::Plane::kInternal};
       if (own_.channel().pml->irecv_locked(to, from, &received_) != MPI_SUCCESS) {
         lower_ended_ = true;
         break;
@@ -120,7 +121,7 @@ void OverlapCheck::send(bool last) noexcept {
   const size_t bytes = offsetof(Batch, blocks) + out_.count * sizeof(Block);
   const pml::Buffer from{&out_, static_cast<MPI_Count>(bytes),
                          &core::predefined_type(own_.process(), MPI_BYTE), cuda::MemoryKind::kHost};
-  const pml::Envelope to{&own_, own_.rank() + 1, kTag, pml::Plane::kInternal};
+  const pml::Envelope to{&own_, own_.rank() + 1, kBlocksTag, pml::Plane::kInternal};
   if (own_.channel().pml->isend_locked(from, to, &sent_) == MPI_SUCCESS) return;
   sent_ = nullptr;
   out_.count = 0;

@@ -13,7 +13,8 @@ namespace tern::io {
 /// Ways permitted by parameters and hints.
 struct Ways {
   bool maps = true, sieves = true;
-  int64_t maps_below = 0;  // bytes of a block; 0: the file system's limit
+  int64_t maps_below = 0;           // bytes of a block; 0: the file system's limit
+  int64_t sieve_bytes = INT64_MAX;  // bytes of a read with the bytes between blocks
 };
 
 struct Part {

@@ -4,6 +4,7 @@
 // Threads: any; no call uses the descriptor's offset.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/uio.h>
 
 #include <atomic>
@@ -69,6 +70,8 @@ class RawFile {
   [[nodiscard]] Failure sync() const noexcept;
   /// Afterwards reads find the flushed data of other hosts.
   [[nodiscard]] Failure refresh() const noexcept;
+  /// Passes an advice of posix_fadvise(2) about the whole file.
+  void advise(int advice) const noexcept { (void)::posix_fadvise(fd(), 0, 0, advice); }
   [[nodiscard]] Failure close() noexcept;
   /// True the first time for a bit.
   [[nodiscard]] bool explains_first(uint32_t bit) const noexcept {

@@ -4,14 +4,14 @@
 #include <new>
 
 #include "base/log.hpp"
+#include "io/tags.hpp"
 #include "mpi.h"
 #include "pml/pml.hpp"
 
 namespace tern::io {
 namespace {
 
-constexpr int kQuestionTag = 2, kClosedTag = 3, kWatchTag = 4, kFirstAnswerTag = 16,
-              kAnswerTags = 1 << 20;
+constexpr int kAnswerTags = 1 << 20;
 
 template <class T>
 pml::Buffer block_of(core::Communicator& own, T& object) noexcept {

@@ -151,8 +151,8 @@ Failure read_sieved(const Part& part, const Memory& memory, size_t offset, size_
   const int64_t end = part.first + static_cast<int64_t>(bytes);
   for (int64_t next = part.first; next < end;) {
     const int64_t low = view.at(next);
-    int64_t stop =
-        std::min(end, view.packed_before(low + static_cast<int64_t>(kScratchBytes), next));
+    const int64_t most = std::min(static_cast<int64_t>(kScratchBytes), part.ways.sieve_bytes);
+    int64_t stop = std::min(end, view.packed_before(low + most, next));
     const int64_t high = view.end_of(next, stop - next);
     std::byte* const range = scratch(Scratch::kRange, low);
     if (range == nullptr) return no_room();

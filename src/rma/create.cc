@@ -10,7 +10,7 @@
 
 #include "base/process_id.hpp"
 #include "btl/sm/cma.hpp"
-#include "coll/coll.hpp"
+#include "coll/objects.hpp"
 #include "core/slabs.hpp"
 #include "pml/pml.hpp"
 #include "rma/copied.hpp"
@@ -20,18 +20,6 @@ namespace tern::rma {
 namespace {
 
 using core::Communicator;
-
-template <class T>
-int allgather(Communicator& among, const T& mine, std::vector<T>* all) {
-  all->resize(static_cast<size_t>(among.size()));
-  core::Datatype& byte = core::predefined_type(among.process(), MPI_BYTE);
-  coll::Operation operation{};
-  operation.collective = coll::Collective::kAllgather;
-  operation.communicator = &among;
-  operation.input = {const_cast<T*>(&mine), sizeof mine, &byte};
-  operation.output = {all->data(), sizeof mine, &byte};
-  return among.channel().coll->run(operation);
-}
 
 /// Prefers this rank's own error, because only this rank's text is known.
 template <class T>
@@ -112,7 +100,7 @@ class Creation {
                     access_domain(),
                     proc_domain(),
                     probe};
-    if (const int code = allgather(parent_, mine, &cards_); code != MPI_SUCCESS) return code;
+    if (const int code = coll::allgather(parent_, mine, &cards_); code != MPI_SUCCESS) return code;
     if (const int code = first_error(cards_, parent_.rank(), wanted_.refused.text);
         code != MPI_SUCCESS)
       return code;
@@ -247,7 +235,7 @@ class Creation {
       mine.offer = made.offered.offer();
       if (asks_for_copies()) try_copying(&mine);
     });
-    int code = allgather(own, mine, &all);
+    int code = coll::allgather(own, mine, &all);
     if (code == MPI_SUCCESS) code = first_error(all, own.rank(), why);
     if (code != MPI_SUCCESS) return code;
     decide_copying(all);
@@ -258,7 +246,7 @@ class Creation {
       fill(plan());
       mine.address = reinterpret_cast<uint64_t>(window_->targets.own().first());
     });
-    code = allgather(own, mine, &all);
+    code = coll::allgather(own, mine, &all);
     if (code == MPI_SUCCESS) code = first_error(all, own.rank(), why);
     for (const int rank : locals_)
       if (code == MPI_SUCCESS && copies_ && rank != own.rank())

@@ -30,6 +30,7 @@ typedef struct {
   int unexpected;          // receives are posted after the arrival
   int fixed_root;          // rank 0 is every root, else roots take turns
   const char* operations;  // comma-separated filter; NULL: all
+  const char* folder;      // of files
 } Bench;
 
 enum { kMaxBatches = 400, kCacheLine = 64, kPage = 4096, kControlTag = 32003 };
@@ -40,12 +41,13 @@ _Noreturn static void bench_usage(const char* program, const char* wrong) {
       wrong ? stderr : stdout,
       "usage: %s [--seconds S] [--min BYTES] [--max BYTES] [--step N] [--rotate MIB] [--window N]\n"
       "          [--tags N] [--unexpected] [--multiple] [--heap] [--fixed-root]\n"
-      "          [--operations A,B,...]\n"
+      "          [--operations A,B,...] [--folder FOLDER]\n"
       "  --seconds     budget of one measurement (each size is one), default 0.1\n"
       "  --step        the factor from size to size, where the program takes it\n"
       "  --rotate      move over buffers of this many MiB, beyond the last cache\n"
       "  --heap        take buffers from the heap, not by mmap\n"
       "  --fixed-root  rank 0 is the root of every collective, and may run ahead\n"
+      "  --folder      the folder of files, default /dev/shm (tmpfs)\n"
       "  --multiple    ask for MPI_THREAD_MULTIPLE\n"
       "  BENCH_BIND=1  in the environment binds each rank to one of the allowed cores\n"
       "  BENCH_BUSY=1  results are means, and their 99th percentiles follow as NAME_p99\n",
@@ -109,6 +111,7 @@ static int bench_option(Bench* bench, const char* name, const char* value) {
   if (strcmp(name, "--window") == 0) return bench->window = atoi(value), 2;
   if (strcmp(name, "--tags") == 0) return bench->tags = atoi(value), 2;
   if (strcmp(name, "--operations") == 0) return bench->operations = value, 2;
+  if (strcmp(name, "--folder") == 0) return bench->folder = value, 2;
   return 0;
 }
 
@@ -129,7 +132,8 @@ static void bench_init(const Bench* bench) {
 // bench_open() binds before MPI_Init if the launcher gives the rank, so the library sees the final
 // core.
 static Bench bench_open(int argc, char** argv, size_t max) {
-  Bench bench = {.seconds = 0.1, .min = 1, .max = max, .window = 64, .tags = 1};
+  Bench bench = {
+      .seconds = 0.1, .min = 1, .max = max, .window = 64, .tags = 1, .folder = "/dev/shm"};
   for (int i = 1; i < argc;) {
     if (strcmp(argv[i], "--help") == 0) bench_usage(argv[0], NULL);
     const int used = bench_option(&bench, argv[i], i + 1 < argc ? argv[i + 1] : NULL);

@@ -23,6 +23,7 @@ EXTRA_DIST += \
 	tests/bench/comparison/test \
 	tests/bench/comparison/topics.py \
 	tests/bench/empty.c \
+	tests/bench/files.c \
 	tests/bench/idle.c \
 	tests/bench/latency.c \
 	tests/bench/memory.c \

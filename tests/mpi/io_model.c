@@ -338,6 +338,7 @@ static void open_files(void) {
   if (draw(&common, 2)) OK(MPI_Info_set(info, "striping_unit", unit[draw(&common, 2)]));
   if (draw(&common, 2)) OK(MPI_Info_set(info, "cb_nodes", nodes[draw(&common, 2)]));
   if (draw(&common, 2)) OK(MPI_Info_set(info, "cb_config_list", list[draw(&common, 3)]));
+  if (draw(&common, 2)) OK(MPI_Info_set(info, "romio_synchronized_flush", "enable"));
   if (traced() && rank == 0) {
     char v[2][MPI_MAX_INFO_VAL];
     int f;
@@ -380,21 +381,26 @@ static void close_files(void) {
 
 // Ranks of several hosts share files, but no windows.
 static void make_model(void) {
-  const long head = 4096, bytes = head + 2 * (most_limit = 1500000);
+  most_limit = 1500000;
   CHECK(size <= 64);
-  int fd = rank == 0 ? open(name, O_CREAT | O_EXCL | O_RDWR, 0600) : -1;
-  if (rank == 0) CHECK_EQ(ftruncate(fd, bytes), 0);
+  snprintf(shared, sizeof shared, "%s/model", folder);
+  int fd = rank == 0 ? open(shared, O_CREAT | O_EXCL | O_RDWR, 0600) : -1;
+  if (rank == 0) CHECK_EQ(ftruncate(fd, kHead + 2 * most_limit), 0);
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  if (rank != 0) fd = open(name, O_RDWR);
+  if (rank != 0) fd = open(shared, O_RDWR);
   CHECK(fd >= 0);
-  char* const base = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  char* const base =
+      mmap(NULL, (size_t)(kHead + 2 * most_limit), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   CHECK(base != MAP_FAILED);
   close(fd);
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  if (rank == 0) unlink(name);
-  OK(MPI_Barrier(MPI_COMM_WORLD));
   ends = (long*)base;
-  model = (unsigned char*)base + head;
+  model = (unsigned char*)base + kHead;
+}
+
+static void remove_model(void) {
+  CHECK_EQ(munmap(ends, (size_t)(kHead + 2 * most_limit)), 0);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank == 0) CHECK(unlink(shared) == 0 && rmdir(folder) == 0);
 }
 
 int main(int argc, char** argv) {
@@ -420,6 +426,6 @@ int main(int argc, char** argv) {
     for (const long stop = operation + 60; operation < stop;) epoch();
     close_files();
   }
-  if (rank == 0) CHECK(rmdir(folder) == 0);
+  remove_model();
   return end();
 }

@@ -13,6 +13,8 @@
 enum { kMostLive = 5, kMostSegments = 60000 };
 
 // The model is shared: each rank has its end of the file, then the bytes follow.
+enum { kHead = 4096 };  // bytes in front of the model
+static char shared[600];
 static long* ends;
 static unsigned char* model;
 static long limit, most_limit;  // bytes of the file that views reach
@@ -23,6 +25,7 @@ static char folder[512], name[600];
 
 static void remove_files(void) {
   unlink(name);
+  unlink(shared);
   rmdir(folder);
   fprintf(stderr, "again: io_model %ld %ld, operation %ld\n", operations, seed, operation);
 }

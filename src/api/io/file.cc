@@ -79,7 +79,7 @@ int file_get_info(File& fh, MPI_Info* info_used) noexcept {
 int file_set_info(File& fh, core::Info* info) noexcept {
   return attempt([&] {
     if (Failure failed = fh.collectives.check({})) return fail(failed);
-    if (info != nullptr) fh.hints.set(*info);
+    if (info != nullptr) fh.take_hints(*info);
     return static_cast<int>(MPI_SUCCESS);
   });
 }

@@ -47,7 +47,7 @@ int file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype
     for (const auto& [name, type] : {std::pair{"etype", &etype}, std::pair{"filetype", &filetype}})
       if (!type->committed())
         return fail(MPI_ERR_TYPE, "%s is not committed; call MPI_Type_commit first", name);
-    if (info != nullptr) fh.hints.set(*info);
+    if (info != nullptr) fh.take_hints(*info);
     return fh.set_view(disp, etype, filetype, datarep);
   });
 }

@@ -67,6 +67,8 @@ BENCHES = (
     Bench("overlap_collectives", "overlap_collectives", (2,), "how much of nonblocking collectives hides behind computation",
           (), 0.2, tuple(f"overlap_{name}" for name in NONBLOCKING)),
     Bench("rma", "rma", (2, 4, 8), "one-sided communication on an allocated window", (), 0.1, ("rma_",)),
+    Bench("files", "files", (2, 4, 8), "MPI-IO on a file in memory (tmpfs)", ("--folder", "/dev/shm"), 0.1, ("files_",)),
+    Bench("disk_files", "files", (2, 4, 8), "the same on the file system of /tmp", ("--folder", "/tmp"), 0.1, ("disk_files_",), "disk_"),
     Bench("pairs", "pairs", (2, 4, 8), "a communicator for each pair of ranks: 1,024 rounds of allreduces, and making one",
           (), 0.5, ("pairs_",)),
 )

@@ -252,7 +252,30 @@ PROTOCOLS = Topic("protocols", "Protocols of large messages", "A message beyond 
                            for figure in ("latency, us", "bandwidth, MB/s") for name in ("auto", "pipeline", "pull", "both")),
           by_size(1 << power for power in range(14, 23)), attributes=(("ranks", 2), ("of", "auto"))),), ("btl/sm", "pml/protocols"))
 
-TOPICS = (LATENCY, MESSAGES, BLOCKING_CALLS, LARGE_CALLS, NONBLOCKING_CALLS, SELECTION, COMMUNICATORS, ONE_SIDED, WAITING, STARTUP,
+FILE_CALLS = (
+    ("write of 4 KiB", "write", 4 << 10), ("read of 4 KiB", "read", 4 << 10), ("write of 1 MiB", "write", 1 << 20),
+    ("read of 1 MiB", "read", 1 << 20), ("write of 4 KiB, atomic mode", "write_atomic", 4 << 10),
+    ("write, blocks of 4 KiB in turn, 256 KiB", "write_4096", 256 << 10), ("read", "read_4096", 256 << 10),
+    ("write, blocks of 64 B in turn, 64 KiB", "write_64", 64 << 10), ("read", "read_64", 64 << 10),
+    ("write_all of 8 B", "write_all", 8), ("write_all of 1 MiB", "write_all", 1 << 20), ("read_all of 1 MiB", "read_all", 1 << 20),
+    ("write_all, blocks of 4 KiB in turn, 1 MiB", "write_all_4096", 1 << 20), ("read_all", "read_all_4096", 1 << 20),
+    ("write_all, blocks of 64 B in turn, 1 MiB", "write_all_64", 1 << 20), ("read_all", "read_all_64", 1 << 20),
+    ("iwrite of 1 MiB, wait", "iwrite", 1 << 20), ("iwrite_all, blocks of 4 KiB, wait", "iwrite_all_4096", 1 << 20),
+    ("write_shared of 64 B", "write_shared", 64), ("write_ordered of 64 B", "write_ordered", 64),
+    ("open, close", "open_close", 0), ("create, close, delete", "create_delete", 0), ("set_view", "set_view", 0),
+    ("get_size", "get_size", 0))
+
+
+def file_table(title, prefix):
+    return Table(title, (*(entry(f"{words}, 2 ranks", ranks=2, **rest) for words, rest in LIBRARIES),
+                         *(entry(f"ratio, {count} ranks", ranks=count) for count in (2, 4))),
+                 tuple(entry(words, figure=prefix + name, sizes=(number, number)) for words, name, number in FILE_CALLS))
+
+
+FILES = Topic("files", "Files (MPI-IO)", BELOW_ONE + " All ranks work at once on one file in the page cache; times are microseconds of the "
+              "slowest rank.", (file_table("tmpfs", "files_"), file_table("ext4", "disk_files_")), ("src/api/io", "src/io"))
+
+TOPICS = (LATENCY, MESSAGES, BLOCKING_CALLS, LARGE_CALLS, NONBLOCKING_CALLS, SELECTION, COMMUNICATORS, ONE_SIDED, FILES, WAITING, STARTUP,
           PACKING, PROTOCOLS, HOSTS, TORCH, GPU)
 
 

@@ -2,6 +2,7 @@
 // Hints: the table's keys, values, defaults and messages; files of hints.
 #include "io/hints.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -94,13 +95,9 @@ TEST(Hints, TheDefaults) {
   EXPECT_EQ(hints.exchanging(false), Exchanging::kAuto);
   EXPECT_TRUE(hints.sieves());
   EXPECT_TRUE(hints.maps());
-  EXPECT_TRUE(hints.visible_at_once());
-  EXPECT_FALSE(hints.aggregators_alone_open());
   EXPECT_FALSE(hints.flushes_by_one());
-  EXPECT_FALSE(hints.serves_shared_pointer());
   EXPECT_FALSE(hints.direct());
-  EXPECT_FALSE(hints.jumps());
-  EXPECT_EQ(hints.first_device(), -1);
+  EXPECT_EQ(hints.advice(), POSIX_FADV_NORMAL);
 }
 
 TEST(Hints, EachKeyHasAnEffect) {
@@ -115,16 +112,11 @@ TEST(Hints, EachKeyHasAnEffect) {
   EXPECT_FALSE(hints.sieves());
   EXPECT_FALSE(hints.maps());
   EXPECT_EQ(hints.sieve_bytes(), 131072);
-  EXPECT_EQ(hints.window_bytes(), 262144);
-  EXPECT_FALSE(hints.visible_at_once());
-  EXPECT_TRUE(hints.aggregators_alone_open());
   EXPECT_TRUE(hints.flushes_by_one());
-  EXPECT_TRUE(hints.serves_shared_pointer());
   EXPECT_TRUE(hints.direct());
-  EXPECT_TRUE(hints.jumps());
+  EXPECT_EQ(hints.advice(), POSIX_FADV_RANDOM);
   EXPECT_EQ(hints.striping_factor(), 16);
   EXPECT_EQ(hints.striping_unit(), 4194304);
-  EXPECT_EQ(hints.first_device(), 2);
 }
 
 TEST(Hints, TheUsedKeysAreValidValues) {
@@ -142,13 +134,14 @@ TEST(Hints, UnknownKeysNeverAppear) {
 
 TEST(Hints, SomeKeysHaveAnEffectAtOpenAlone) {
   const Texts later = texts_of(with(kOther, When::kLater));
-  for (const char* key : {"cb_buffer_size", "cb_config_list", "cb_nodes", "direct_io", "file_perm",
-                          "romio_no_indep_rw", "romio_visibility_immediate", "start_iodevice",
-                          "striping_factor", "striping_unit", "tern_shared_pointer"})
+  for (const char* key :
+       {"cb_buffer_size", "cb_config_list", "cb_nodes", "direct_io", "file_perm",
+        "romio_no_indep_rw", "romio_synchronized_flush", "romio_visibility_immediate",
+        "start_iodevice", "striping_factor", "striping_unit", "tern_shared_pointer"})
     EXPECT_EQ(later.at(key), kStandard.at(key)) << key;
-  for (const char* key : {"access_style", "collective_buffering", "ind_rd_buffer_size",
-                          "ind_wr_buffer_size", "romio_cb_read", "romio_cb_write", "romio_ds_read",
-                          "romio_ds_write", "romio_synchronized_flush"})
+  for (const char* key :
+       {"access_style", "collective_buffering", "ind_rd_buffer_size", "ind_wr_buffer_size",
+        "romio_cb_read", "romio_cb_write", "romio_ds_read", "romio_ds_write"})
     EXPECT_EQ(later.at(key), kOther.at(key)) << key;
 }
 
@@ -162,7 +155,8 @@ TEST(Hints, ValuesHaveSeveralForms) {
   EXPECT_EQ(used_after("cb_config_list", "node7:1,node8:*"), "*:1");
   EXPECT_EQ(with({{"cb_config_list", "*:*"}}).aggregators_per_host(), 0);
   EXPECT_EQ(used_after("access_style", "sequential , read_mostly"), "read_mostly,sequential");
-  EXPECT_FALSE(with({{"access_style", "reverse_sequential"}}).jumps());
+  EXPECT_EQ(with({{"access_style", "reverse_sequential"}}).advice(), POSIX_FADV_RANDOM);
+  EXPECT_EQ(with({{"access_style", "sequential"}}).advice(), POSIX_FADV_SEQUENTIAL);
   // The nearest number in use.
   EXPECT_EQ(used_after("cb_buffer_size", "1"), "65536");
   EXPECT_EQ(used_after("cb_buffer_size", "99999999999999999999"), "1073741824");
