@@ -15,8 +15,6 @@
 namespace tern::io {
 namespace {
 
-constexpr int kTag =
-    15;  // of the internal plane; Meeting, Service and HostExchange have lower ones
 constexpr size_t kAtOnce = 256;          // own blocks
 constexpr uint32_t kReported = 1 << 20;  // RawFile::explains_first()
 
