@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -25,6 +26,22 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+/// Empty for other families, and for addresses of a single link.
+std::string text_of(const sockaddr& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.sa_family == AF_INET) {
+    sockaddr_in four{};
+    std::memcpy(&four, &address, sizeof four);
+    ::inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
+  } else if (address.sa_family == AF_INET6) {
+    sockaddr_in6 six{};
+    std::memcpy(&six, &address, sizeof six);
+    if (!IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr))
+      ::inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<Interface> interfaces() {
@@ -32,13 +49,10 @@ std::vector<Interface> interfaces() {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) return all;
   for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
-    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET) continue;
+    if (at->ifa_addr == nullptr) continue;
     if ((at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_LOOPBACK) != 0) continue;
-    sockaddr_in address{};
-    std::memcpy(&address, at->ifa_addr, sizeof address);
-    char text[INET_ADDRSTRLEN] = "";
-    ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
-    all.push_back({at->ifa_name, text});
+    if (std::string text = text_of(*at->ifa_addr); !text.empty())
+      all.push_back({at->ifa_name, std::move(text)});
   }
   ::freeifaddrs(first);
   return all;

@@ -69,17 +69,21 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-fi_info* choose(fi_info* all, const std::string& wanted) {
+fi_info* choose(fi_info* all, const std::string& wanted, const std::vector<std::string>& refused) {
   if (!wanted.empty()) return first_of(all, wanted);
-  for (const std::string_view name : kKnown)
+  for (const std::string_view name : kKnown) {
+    if (std::find(refused.begin(), refused.end(), name) != refused.end()) continue;
     if (fi_info* const found = first_of(all, name); found != nullptr) return found;
+  }
   return nullptr;
 }
 
 }  // namespace
 
-Fabric::Fabric(const Library& library, const std::string& wanted) : fi(library), all_(ask(fi)) {
-  chosen_ = choose(all_, wanted);
+Fabric::Fabric(const Library& library, const std::string& wanted,
+               const std::vector<std::string>& refused)
+    : fi(library), all_(ask(fi)) {
+  chosen_ = choose(all_, wanted, refused);
   const std::string there = joined(names_in(all_));
   int result = 0;
   if (chosen_ != nullptr) {

@@ -21,7 +21,8 @@ using Fid = std::unique_ptr<T, CloseFid>;
 
 class Fabric {
  public:
-  Fabric(const Library& library, const std::string& wanted);
+  Fabric(const Library& library, const std::string& wanted,
+         const std::vector<std::string>& refused = {});
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
   ~Fabric();

@@ -4,8 +4,6 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
-
 #include "base/error.hpp"
 #include "base/signals.hpp"
 #include "mpi.h"
@@ -18,18 +16,8 @@ struct Opened {
   std::string why;
 };
 
-void set_environment() {
-  ::setenv("FI_HMEM", "system", 0);  // prevents initialising CUDA
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  ::setenv("FI_MR_CACHE_MONITOR", "disabled", 0);  // would patch the sanitizer's functions
-#endif
-  for (const char* name : {"HFI_NO_BACKTRACE", "PSM3_NO_BACKTRACE"})  // prevents signal handlers
-    ::setenv(name, "1", 0);
-}
-
 Opened open(const char* name) {
   Opened opened;
-  set_environment();
   const SignalsKept kept;
   void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
@@ -56,6 +44,17 @@ Opened open(const char* name) {
 }
 
 }  // namespace
+
+void preset(EnvironmentPresets* presets, size_t ranks) {
+  presets->set("FI_HMEM", "system");  // prevents initialising CUDA
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  presets->set("FI_MR_CACHE_MONITOR", "disabled");  // would patch the sanitizer's functions
+#endif
+  for (const char* name : {"HFI_NO_BACKTRACE", "PSM3_NO_BACKTRACE"})  // prevents signal handlers
+    presets->set(name, "1");
+  // Completion queues for 256 processes, the default, exceed small adapters.
+  presets->set("FI_UNIVERSE_SIZE", strf("%zu", ranks));
+}
 
 const Library* library(const std::string& file, std::string* why) {
   static const Opened opened = open(file.empty() ? "libfabric.so.1" : file.c_str());

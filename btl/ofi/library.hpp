@@ -12,6 +12,8 @@
 
 #include <string>
 
+#include "base/environment.hpp"
+
 namespace tern::btl::ofi {
 
 #define TERN_OFI_FUNCTIONS(X) \
@@ -26,6 +28,8 @@ struct Library {
 
 inline constexpr uint32_t kApi = FI_VERSION(1, 17);
 
+/// Tern's settings for a job of `ranks` ranks, until the first Port is open.
+void preset(EnvironmentPresets* presets, size_t ranks);
 /// library() returns null with the reason on failure.
 [[nodiscard]] const Library* library(const std::string& file, std::string* why);
 

@@ -204,14 +204,27 @@ namespace {
 std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book) {
   if (!net::is_wanted(process, "ofi")) return nullptr;
   std::string why;
+  EnvironmentPresets presets;
+  preset(&presets, static_cast<size_t>(process.world_size));
   const Library* const opened = library(process.params.ofi_library, &why);
   if (opened == nullptr) {
     log_line("cannot open libfabric, so ranks on other hosts are unreachable through libfabric: %s",
              why.c_str());
     return nullptr;
   }
-  auto fabric = std::make_shared<const Fabric>(*opened, process.params.ofi_provider);
-  return std::make_unique<Ofi>(process, sink, book, std::move(fabric), 0);
+  // An adapter may lack room for the queues of this job; the ranks of similar hosts then agree.
+  const std::string& wanted = process.params.ofi_provider;
+  for (std::vector<std::string> refused;;) {
+    const auto fabric = std::make_shared<const Fabric>(*opened, wanted, refused);
+    try {
+      return std::make_unique<Ofi>(process, sink, book, fabric, 0);
+    } catch (const Error& error) {
+      if (!wanted.empty()) throw;
+      refused.push_back(fabric->provider());
+      log_line("libfabric's provider %s is of no use here, so the next one follows: %s",
+               fabric->provider().c_str(), error.what());
+    }
+  }
 }
 
 bool is_spare(const core::Process& process) {

@@ -19,6 +19,8 @@ std::string attempt() {
   std::string why;
   std::vector<std::string> complaints;
   const Params params = Params::from(::environ, &complaints);
+  EnvironmentPresets presets;
+  preset(&presets, 2);
   const Library* const opened = library(params.ofi_library, &why);
   if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
   const auto fabric = std::make_shared<const Fabric>(*opened, params.ofi_provider);

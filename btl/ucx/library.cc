@@ -4,8 +4,7 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
-
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/signals.hpp"
 
@@ -19,18 +18,17 @@ struct Opened {
   std::string why;
 };
 
-void set_environment() {
+/// UCX reads these variables when the library is loaded.
+void set_environment(EnvironmentPresets* presets) {
   // UCX's CUDA modules would call cuInit().
   if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) == nullptr)
-    ::setenv("UCX_MODULES", "^cuda,cuda_ipc,gdr_copy", 0);
+    presets->set("UCX_MODULES", "^cuda,cuda_ipc,gdr_copy");
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  ::setenv("UCX_MEM_EVENTS", "n", 0);  // would patch the sanitizer's functions
+  presets->set("UCX_MEM_EVENTS", "n");  // would patch the sanitizer's functions
 #endif
-  ::setenv("UCX_ERROR_SIGNALS", "", 0);
-  ::setenv("UCX_HANDLE_ERRORS", "none", 0);
-  ::setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
-  // The segment holds a frame with kMaxZeroCopy bytes, so TCP need not reassemble frames.
-  ::setenv("UCX_TCP_RX_SEG_SIZE", "132k", 0);
+  presets->set("UCX_ERROR_SIGNALS", "");
+  presets->set("UCX_HANDLE_ERRORS", "none");
+  presets->set("UCX_WARN_UNUSED_ENV_VARS", "n");
 }
 
 void* look_up(void* handle, const char* name, std::string* why) {
@@ -43,7 +41,8 @@ void* look_up(void* handle, const char* name, std::string* why) {
 
 Opened open(const char* name) {
   Opened opened;
-  set_environment();
+  EnvironmentPresets presets;
+  set_environment(&presets);
   const SignalsKept kept;
   void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {

@@ -25,8 +25,8 @@ std::string attempt() {
       net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
         return std::make_unique<Ucx>(process, sink, book, context, 0);
       });
-  return strf("UCX %u.%u: %s went from one worker to another", opened->major, opened->minor,
-              sent.c_str());
+  return strf("UCX %u.%u: %s went from one worker to another; settings: %s", opened->major,
+              opened->minor, sent.c_str(), settings(*opened).c_str());
 }
 
 }  // namespace

@@ -2,23 +2,64 @@
 // Context, Worker: UCX's objects.
 #include "btl/ucx/worker.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "base/clock.hpp"
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/signals.hpp"
 #include "mpi.h"
+#include "topo/pci.hpp"
 
 namespace tern::btl::ucx {
 namespace {
 
-// The user's UCX_TLS takes precedence. Ranks of one host use sm.
-void configure(const Library& ucp, ucp_config_t* config) {
-  if (std::getenv("UCX_TLS") == nullptr)
-    require(ucp, ucp.ucp_config_modify(config, "TLS", "^sm,self"), "UCX_TLS=^sm,self");
+struct Preset {
+  const char* name;  // without UCX_
+  const char* value;
+};
+
+/// RoCE of other adapters than mlx5 has no address in the packets where UCX looks for one, so UCX
+/// drops all packets (fixed in UCX 1.19).
+bool loses_packets(const Library& ucp) {
+  constexpr unsigned kFixedMinor = 19;
+  if (ucp.major != 1 || ucp.minor >= kFixedMinor) return false;
+  const std::vector<topo::RdmaAdapter> adapters = topo::rdma_adapters();
+  return std::any_of(adapters.begin(), adapters.end(), [](const topo::RdmaAdapter& adapter) {
+    return adapter.driver != "mlx5_core";
+  });
+}
+
+std::vector<Preset> presets(const Library& ucp) {
+  std::vector<Preset> all = {
+      {"TLS", "^sm,self"},          // ranks of one host use sm
+      {"TCP_RX_SEG_SIZE", "132k"},  // holds a frame with kMaxZeroCopy bytes
+      {"TCP_CONN_NB", "y"},         // a firewall that drops packets would block for minutes
+  };
+  if (loses_packets(ucp)) all.push_back({"UD_ETH_DGID_CHECK", "n"});
+  std::erase_if(all, [](const Preset& one) {
+    return std::getenv(strf("UCX_%s", one.name).c_str()) != nullptr;
+  });
+  return all;
+}
+
+/// ucp_config_modify() of UCX 1.13 does not reach the options of transports, which UCX reads from
+/// the environment with each worker.
+void preset(const Library& ucp, EnvironmentPresets* environment) {
+  for (const Preset& one : presets(ucp))
+    environment->set(strf("UCX_%s", one.name).c_str(), one.value);
 }
 
 }  // namespace
+
+std::string settings(const Library& ucp) {
+  std::string text;
+  for (const Preset& one : presets(ucp))
+    text += strf("%sUCX_%s=%s", text.empty() ? "" : ", ", one.name, one.value);
+  return text;
+}
 
 void require(const Library& ucp, ucs_status_t status, const char* what) {
   if (status != UCS_OK)
@@ -29,10 +70,11 @@ void require(const Library& ucp, ucs_status_t status, const char* what) {
 UcpContext::UcpContext(const Library& library, size_t ranks, size_t ranks_here, bool workers)
     : ucp(library) {
   const SignalsKept kept;
+  EnvironmentPresets environment;
+  preset(ucp, &environment);
   ucp_config_t* config = nullptr;
   require(ucp, ucp.ucp_config_read(nullptr, nullptr, &config), "reading UCX_ variables");
   try {
-    configure(ucp, config);
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
                         UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_ESTIMATED_NUM_PPN;
@@ -55,6 +97,8 @@ Worker::Worker(std::shared_ptr<UcpContext> of) : context(std::move(of)), ucp(con
   ucp_worker_params_t params{};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  EnvironmentPresets environment;
+  preset(ucp, &environment);
   require(ucp, ucp.ucp_worker_create(context->get(), &params, &worker_), "ucp_worker_create");
 }
 

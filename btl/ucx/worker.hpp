@@ -68,5 +68,7 @@ class Worker {
 };
 
 void require(const Library& ucp, ucs_status_t status, const char* what);
+/// Tern's settings of UCX that the user has not set: "UCX_TLS=^sm,self, ...".
+[[nodiscard]] std::string settings(const Library& ucp);
 
 }  // namespace tern::btl::ucx

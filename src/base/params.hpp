@@ -128,6 +128,9 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "file with a hint per line (key value), for all files that the program opens")                 \
   X(io_close, "TERN_IO_CLOSE", Word, IoClose::kAuto, one_of("auto|sync"), own(),                   \
     "auto: MPI_File_close flushes files on NFS and FUSE to storage. sync: all files")              \
+  X(io_direct_storage, "TERN_IO_DIRECT_STORAGE", Switch, 0, between(0, 1), shared(),               \
+    "1: blocking transfers of files move GPU memory from 1 MiB on by GPUDirect Storage "           \
+    "(libcufile.so.0), where the kernel module nvidia-fs is loaded")                               \
   X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|provided|singleton"), own(),         \
     "how ranks find each other: auto, mpirun, pmix, provided (MPIX_Boot_provide; auto prefers "    \
     "it), singleton")
@@ -202,6 +205,8 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "kernel, else by messages), messages; not for MPI_Win_allocate_shared")                        \
   X(io_system, "TERN_TEST.io_system", Word, IoSystem::kAuto, one_of("auto|nfs"), shared(),         \
     "nfs: treat every file as a file on NFS")                                                      \
+  X(io_nvidia_fs, "TERN_TEST.io_nvidia_fs", Text, "/proc/driver/nvidia-fs", one_of(nullptr), own(),\
+    "the file whose existence permits GPUDirect Storage")                                          \
   X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, InitialHandler::kFatal,                   \
     one_of("mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return"), own(),                      \
     "mpirun -initial-errhandler")                                                                  \

@@ -100,6 +100,7 @@ class Process {
     Count block{0}, blocks{0}, mapped{0}, sieved{0}, exchanged{0};
     Count bytes_read{0}, bytes_written{0};
     Count rounds{0};  // of exchanges
+    Count gpudirect{0};
     static void add_to(Count& count, uint64_t more) noexcept {
       count.store(count.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
     }

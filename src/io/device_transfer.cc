@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "io/direct_storage.hpp"
 #include "mpi.h"
 
 namespace tern::io {
@@ -117,8 +118,10 @@ bool DeviceTransfer::advance() noexcept {
   }
 }
 
-Failure move(const Part& part, const Memory& memory, size_t bytes, bool writes,
-             size_t* done) noexcept {
+namespace {
+
+Failure move_by_host(const Part& part, const Memory& memory, size_t bytes, bool writes,
+                     size_t* done) noexcept {
   *done = 0;
   if (DeviceTransfer::suits(memory, bytes)) {
     DeviceTransfer transfer(part, memory, bytes, writes);
@@ -130,6 +133,38 @@ Failure move(const Part& part, const Memory& memory, size_t bytes, bool writes,
   Failure failed = io::write(part, memory, 0, bytes);
   *done = failed ? 0 : bytes;
   return failed;
+}
+
+/// The bytes in front of the middle, the middle, and the rest.
+Failure move_around(const Part& part, const Memory& memory, const DirectStorage::Middle& middle,
+                    size_t bytes, bool writes, size_t* done) noexcept {
+  const auto by_host = [&](size_t end) {
+    if (*done == end) return Failure{};
+    const Part rest{part.file, part.window, part.view, part.first + static_cast<int64_t>(*done),
+                    part.ways};
+    size_t moved = 0;
+    Failure failed =
+        move_by_host(rest, memory.of_device_block(*done, end - *done), end - *done, writes, &moved);
+    *done += moved;
+    return failed;
+  };
+  *done = 0;
+  Failure failed = by_host(middle.offset);
+  if (!failed && *done == middle.offset) {
+    *done += part.file.storage()->move(part, memory, middle, writes);
+    failed = by_host(bytes);
+  }
+  if (failed && writes) *done = 0;
+  return failed;
+}
+
+}  // namespace
+
+Failure move(const Part& part, const Memory& memory, size_t bytes, bool writes,
+             size_t* done) noexcept {
+  const DirectStorage::Middle middle = DirectStorage::middle(part, memory, bytes, writes);
+  return middle.bytes == 0 ? move_by_host(part, memory, bytes, writes, done)
+                           : move_around(part, memory, middle, bytes, writes, done);
 }
 
 }  // namespace tern::io

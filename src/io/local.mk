@@ -7,6 +7,7 @@ io_sources += src/io/conversion.cc
 io_sources += src/io/datarep.cc
 io_sources += src/io/device_transfer.cc
 io_sources += src/io/direct_file.cc
+io_sources += src/io/direct_storage.cc
 io_sources += src/io/file.cc
 io_sources += src/io/file_window.cc
 io_sources += src/io/file_transfer.cc

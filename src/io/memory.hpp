@@ -27,6 +27,19 @@ class Memory {
   [[nodiscard]] const core::Data& data() const noexcept { return data_; }
   /// The packed bytes, if they form a block of host memory, otherwise null.
   [[nodiscard]] std::byte* block() const noexcept { return block_; }
+  /// The packed bytes, if they form a block of memory that only devices access, otherwise null.
+  [[nodiscard]] std::byte* device_block() const noexcept {
+    return data_.kind == cuda::MemoryKind::kDevice && is_block() ? data_.first() : nullptr;
+  }
+  /// Bytes of device_block().
+  [[nodiscard]] Memory of_device_block(size_t offset, size_t bytes) const noexcept {
+    core::Data data;
+    data.address = device_block() + offset;
+    data.count = static_cast<MPI_Count>(bytes);
+    data.type = &core::predefined_type(*process_, MPI_BYTE);
+    data.kind = data_.kind;
+    return {*process_, data};
+  }
   [[nodiscard]] bool on_host() const noexcept { return block_ != nullptr || !data_.on_device(); }
 
   /// The mean bytes of a part in host memory.

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "coll/objects.hpp"
+#include "io/direct_storage.hpp"
 #include "io/say_once.hpp"
 #include "io/stripes.hpp"
 #include "pml/pml.hpp"
@@ -20,6 +22,7 @@ namespace tern::io {
 namespace {
 
 constexpr const char* kServes = "MPI_File_open";
+constexpr int64_t kMostAwaitNs = 5'000'000'000;
 
 /// Facts of one rank, exchanged twice.
 struct OpenCard {
@@ -209,6 +212,14 @@ class Opening {
     flags |= O_CLOEXEC | (reads ? O_RDONLY : O_RDWR);
     const mode_t mode = hints_.file_perm().value_or(0666);
     int fd = open_again(flags, mode);
+    if (fd < 0 && (amode_ & MPI_MODE_CREATE) != 0 && (flags & O_CREAT) == 0)
+      fd = await_created(flags, mode);
+    if (fd < 0 && errno == ETIMEDOUT)
+      return failure(
+          MPI_ERR_NO_SUCH_FILE,
+          "rank %d does not find %s, %lld s after rank 0 has created the file; all hosts "
+          "must share the folder",
+          parent_.rank(), name_.c_str(), static_cast<long long>(kMostAwaitNs / 1'000'000'000));
     if (fd < 0 && errno == EACCES && (amode_ & MPI_MODE_WRONLY) != 0)
       fd = open_again((flags & ~O_ACCMODE) | O_WRONLY, mode);
     if (fd < 0) return failed("open", errno);
@@ -225,6 +236,32 @@ class Opening {
     int fd = -1;
     do fd = ::open(name_.c_str(), flags, mode);
     while (fd < 0 && errno == EINTR);
+    return fd;
+  }
+
+  [[nodiscard]] Fd open_folder() const {
+    const size_t slash = name_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : name_.substr(0, slash + 1);
+    return Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+
+  /// Clients of network file systems remember for a while that the file was missing. Opening the
+  /// folder makes a client ask the server. Sets errno, at the end of the time to ETIMEDOUT.
+  [[nodiscard]] int await_created(int flags, mode_t mode) const {
+    constexpr int64_t kFirstPauseUs = 1000, kMostPauseUs = 100'000;
+    const int64_t start = now_ns();
+    int error = errno, fd = -1;
+    for (int64_t pause = kFirstPauseUs; fd < 0 && (error == ENOENT || error == ESTALE);
+         pause = std::min(2 * pause, kMostPauseUs)) {
+      const Fd folder = open_folder();
+      if (find_system(folder.get(), 1, parent_.process().params.io_system).is_local) break;
+      if (now_ns() - start > kMostAwaitNs) error = ETIMEDOUT;
+      if (error == ETIMEDOUT) break;
+      ::usleep(static_cast<useconds_t>(pause));
+      fd = open_again(flags, mode);
+      error = errno;
+    }
+    errno = error;
     return fd;
   }
 
@@ -262,15 +299,19 @@ class Opening {
 
   /// Mappings end: the kernel keeps a page that is changed through a mapping during a direct write.
   void open_direct() {
-    if (!hints_.direct()) return;
+    const Params& params = parent_.process().params;
+    const bool asks = params.io_direct_storage != 0;
+    if (asks) raw_.set_storage(std::make_shared<DirectStorage>(name_));
+    if (!hints_.direct() && !(asks && DirectStorage::may_exist(params))) return;
     const int error = is_regular_ ? raw_.direct().open(raw_.fd(), name_) : EINVAL;
-    hints_.use(Hint::kDirectIo, error == 0 ? 1 : 0);
     if (error != 0) {
-      say_once(strf("the hint direct_io of %s has no effect: %s refuses O_DIRECT (%s)",
-                    name_.c_str(), raw_.system().name, std::strerror(error)));
+      if (hints_.direct())
+        say_once(strf("the hint direct_io of %s has no effect: %s refuses O_DIRECT (%s)",
+                      name_.c_str(), raw_.system().name, std::strerror(error)));
+      hints_.use(Hint::kDirectIo, 0);
       return;
     }
-    raw_.direct().serve();
+    if (hints_.direct()) raw_.direct().serve();
     FileSystem system = raw_.system();
     system.maps = false;
     raw_.set_system(system);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -129,10 +130,13 @@ Failure RawFile::failed(const char* verb, int error) const noexcept {
 }
 
 Failure RawFile::not_locked(int error) const noexcept {
-  if (error != ENOLCK && error != EINVAL && error != EOPNOTSUPP) return failed("lock", error);
+  constexpr int kWithoutLocks[] = {ENOLCK, EINVAL, EOPNOTSUPP, ENOSYS, EIO};
+  if (std::find(std::begin(kWithoutLocks), std::end(kWithoutLocks), error) ==
+      std::end(kWithoutLocks))
+    return failed("lock", error);
   return failure(MPI_ERR_IO,
                  "rank %d cannot lock pages of %s (%s), which ranks of several hosts write: mount "
-                 "%s without the option nolock",
+                 "%s without nolock, and check that the server's lock service runs",
                  rank_, name_.c_str(), std::strerror(error), system_.name);
 }
 
@@ -303,6 +307,7 @@ Failure RawFile::sync() const noexcept {
 }
 
 Failure RawFile::close() noexcept {
+  storage_.reset();
   direct_.close();
   // After EINTR, Linux has closed the descriptor.
   const int number = fd_.release();

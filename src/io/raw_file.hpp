@@ -10,7 +10,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/fd.hpp"
@@ -19,6 +21,8 @@
 #include "io/page_locks.hpp"
 
 namespace tern::io {
+
+class DirectStorage;
 
 /// The MPI error class of an errno (MPI-5.0 section 14.7).
 [[nodiscard]] int class_of_errno(int error) noexcept;
@@ -53,6 +57,11 @@ class RawFile {
   /// The second descriptor; the opener decides on its use.
   [[nodiscard]] const DirectFile& direct() const noexcept { return direct_; }
   [[nodiscard]] DirectFile& direct() noexcept { return direct_; }
+  /// The way of device memory past the host, or null.
+  [[nodiscard]] DirectStorage* storage() const noexcept { return storage_.get(); }
+  void set_storage(std::shared_ptr<DirectStorage> storage) noexcept {
+    storage_ = std::move(storage);
+  }
 
   [[nodiscard]] Failure write(const void* from, size_t bytes, int64_t at) const noexcept;
   /// Changes the list. At most IOV_MAX parts.
@@ -95,6 +104,7 @@ class RawFile {
 
   Fd fd_;
   DirectFile direct_;
+  std::shared_ptr<DirectStorage> storage_;  // ends before the descriptors
   std::string name_;
   int rank_ = 0;
   FileSystem system_;

@@ -11,7 +11,7 @@
 #include <limits>
 #include <new>
 
-#include "io/scratch.hpp"
+#include "io/packed_room.hpp"
 #include "mpi.h"
 
 namespace tern::io {
@@ -114,7 +114,8 @@ Failure Stage::fill(const Rounds& rounds, int64_t round, const View& view, int64
                     const Memory& memory, size_t bytes) noexcept {
   const Piece piece(rounds, round, view, first, bytes);
   const int64_t origin = rounds.begin_of(round);
-  std::byte* const packed = memory.block() != nullptr ? nullptr : scratch(Scratch::kPacked);
+  const PackedRoom room(memory);
+  std::byte* const packed = room.data();
   if (memory.block() == nullptr && packed == nullptr)
     return failure(MPI_ERR_NO_MEM, "no memory to pack data");
   for (int64_t at = piece.first; at < piece.end;) {
@@ -232,7 +233,8 @@ Failure Stage::take(const Rounds& rounds, int64_t round, const View& view, int64
     reached = std::min(reached, end_of(round, domain).load(std::memory_order_relaxed));
   if (reached != std::numeric_limits<int64_t>::max())
     piece.end = std::clamp(view.packed_before(reached, first), piece.first, piece.end);
-  std::byte* const packed = memory.block() != nullptr ? nullptr : scratch(Scratch::kPacked);
+  const PackedRoom room(memory);
+  std::byte* const packed = room.data();
   if (memory.block() == nullptr && packed == nullptr)
     return failure(MPI_ERR_NO_MEM, "no memory to unpack data");
   for (int64_t at = piece.first; at < piece.end;) {

@@ -9,7 +9,8 @@ cd "$work" || exit 1
 cp "$TOP/tests/mpi/io_faults.inc" each.c
 "$MPICC" -O2 -I"$TOP/tests/mpi" each.c -o each -ldl || exit 1
 cc -O1 -w -shared -fPIC -x c "$TOP/tests/mpi/io_faults_shim.inc" -o shim.so -ldl || exit 1
-each() { timeout 200 "$MPIRUN" -n "$1" env LD_PRELOAD="$work/shim.so" TERN_IO="$2" ./each "$work" "$3"; } # each RANKS WAY STEP
+# each RANKS WAY STEP [pointers]
+each() { timeout 200 "$MPIRUN" -n "$1" env LD_PRELOAD="$work/shim.so" TERN_IO="$2" ./each "$work" "${@:3}"; }
 if [ -n "${FULL:-}" ]; then
   for ranks in 1 2 3 4; do
     for way in auto mapped exchange; do
@@ -20,8 +21,13 @@ if [ -n "${FULL:-}" ]; then
 else
   check "each system call of a rank goes wrong" each 2 auto 7
   check "each system call of a rank goes wrong, 3 ranks" each 3 auto 23
+  check "each system call of a rank goes wrong, mapped" each 2 mapped 41
+  check "each system call of a rank goes wrong, exchange" each 2 exchange 41
 fi
 
+for ranks in 1 2 3; do
+  check "each system call at the shared pointer goes wrong, $ranks ranks" each $ranks auto 1 pointers
+done
 cp "$TOP/tests/mpi/io_space.inc" space.c
 "$MPICC" -O1 -I"$TOP/tests/mpi" space.c -o space || exit 1
 full_disk() { # full_disk WAY KIND

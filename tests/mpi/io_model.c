@@ -389,8 +389,8 @@ static void make_model(void) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank != 0) fd = open(shared, O_RDWR);
   CHECK(fd >= 0);
-  char* const base =
-      mmap(NULL, (size_t)(kHead + 2 * most_limit), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  char* const base = (char*)syscall(SYS_mmap, NULL, kHead + 2 * most_limit, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED, fd, 0L);
   CHECK(base != MAP_FAILED);
   close(fd);
   ends = (long*)base;

@@ -19,12 +19,14 @@ finds() { # finds WAY FAULT
   printf 'exit %s: %s\n' "$status" "$got"
   [ "$status" = 1 ] && grep -q '^again: io_model 300 1' <<<"$got"
 }
-ways=exchange
+ways="mapped exchange"
 [ -z "${FULL:-}" ] || ways="plain mapped exchange"
 for way in $ways; do
   at=25
   [ $way = exchange ] && at=33  # a call whose faults later calls do not repair
   check "the model passes with a harmless shim, $way" model $way ""
+  check "no mapping, $way" model $way "mmap 0 EOPNOTSUPP"
+  check "no pages for a mapping, $way" model $way "populate 0 EIO"
   check "short calls are harmless, $way" model $way "any 0 short"
   check "a changed hole, $way" finds $way "pwrite $at spill"
   check "an ignored short write, $way" finds $way "pwrite $at lost"

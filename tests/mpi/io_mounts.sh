@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Files on ext4, xfs, btrfs (loop devices on sparse files), overlayfs (also over btrfs), FUSE (bindfs) and tmpfs, in a mount
 # namespace. Without root the namespace of a user permits tmpfs, overlayfs and FUSE.
-# timeout: 900
+# timeout: 3600
 # hosts: no, all ranks share the files
 # transport: sm, the file systems are the subject
 . "$TOP/tests/verdicts.sh"
@@ -83,25 +83,29 @@ mount_fuse() {
 run() {
   local ranks=$1 program=$2
   shift 2
-  timeout 200 "$MPIRUN" -n "$ranks" "./$program" "$@"
+  FULL= timeout 300 "$MPIRUN" -n "$ranks" "./$program" "$@"
 }
 explained() { # explained NAME WORDS: TERN_EXPLAIN names the file system
   local got
   got=$(TERN_EXPLAIN=1 run 2 io_mounts readers "$IO_FOLDER" 0 2>&1) && echo "$got" && grep -q " is on $1,.* $2" <<<"$got"
 }
 fill_up() { # leaves about 2 MiB
-  local left kib
-  left=$(df --output=avail -k "$IO_FOLDER" | tail -n 1)
-  for ((kib = left - 2048; kib > left / 2; kib -= 1024)); do
-    ! fallocate -l "${kib}K" "$IO_FOLDER/filler" 2>/dev/null || return 0
+  local left kib filler
+  for filler in 1 2 3; do
+    sync -f "$IO_FOLDER" # btrfs frees the space of deleted files later
+    left=$(df --output=avail -k "$IO_FOLDER" | tail -n 1)
+    [ "$left" -gt 3072 ] || return 0
+    for ((kib = left - 2048; kib > left / 2; kib -= 1024)); do
+      ! fallocate -l "${kib}K" "$IO_FOLDER/filler$filler" 2>/dev/null || continue 2
+    done
+    head -c "$((left - 2048))K" /dev/zero >"$IO_FOLDER/filler$filler" # no fallocate
   done
-  head -c "$((left - 2048))K" /dev/zero >"$IO_FOLDER/filler" # no fallocate
 }
 full_disk() { # full_disk WAY KIND
   fill_up
   TERN_IO=$1 says survived run 2 io_space "$IO_FOLDER/space" "$2" 8000000
   local status=$?
-  rm -f "$IO_FOLDER/filler" "$IO_FOLDER/space"
+  rm -f "$IO_FOLDER"/filler? "$IO_FOLDER/space"
   return $status
 }
 

@@ -90,6 +90,7 @@ constexpr Variable kVariables[] = {
     {"SOFTCUDA_PEERS", SET(c.peers = t)},
     {"SOFTCUDA_PCI", SET(c.pci = t)},
     {"SOFTCUDA_NVML", SET(c.nvml = t)},
+    {"SOFTCUDA_CUFILE", SET(c.cufile = t)},
     {"SOFTCUDA_MEMORY", SET(c.memory = bytes_of(n, t))},
     {"SOFTCUDA_VERSION", SET(c.version = static_cast<int>(number_of(n, t)))},
     {"SOFTCUDA_JITTER", SET(c.jitter_us = number_of(n, t))},

@@ -46,6 +46,7 @@ struct Config {
   bool multicast = false;
   bool mig = false;
   std::string nvml;
+  std::string cufile;
   unsigned processors = 4;
   unsigned connections = 0;  // 0: one per stream
   unsigned queue = 0;        // 0: unlimited

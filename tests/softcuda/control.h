@@ -29,6 +29,16 @@ unsigned long long softcuda_starts(const char* kind);
 /* Modelled microseconds of all calls ("processor") or of all starts ("device"). */
 double softcuda_modelled(const char* where);
 
+/* The host's view of device memory; null for other addresses. */
+void* softcuda_bytes(const void* address);
+
+/* Of the software libcufile. Requests failures as SOFTCUDA_CUFILE does. */
+void softcuda_cufile(const char* rows);
+/* The number of calls of a function so far. */
+unsigned long long softcuda_cufile_calls(const char* function);
+/* The number of registered files. */
+long long softcuda_cufile_handles(void);
+
 #if defined(__cplusplus)
 }
 #endif

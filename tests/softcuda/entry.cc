@@ -212,6 +212,9 @@ const char* softcuda_function(unsigned n) {
   std::lock_guard lock(book().mutex);
   return n < book().functions.size() ? book().functions[n]->name : nullptr;
 }
+void* softcuda_bytes(const void* address) {
+  return is_device_address(reinterpret_cast<uintptr_t>(address)) ? translate(address) : nullptr;
+}
 long long softcuda_live(const char* kind) { return live(kind).load(); }
 
 }  // extern "C"

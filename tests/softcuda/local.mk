@@ -54,6 +54,19 @@ $(softnvml_drivers): tests/softcuda/libcuda.so.1
 softcuda_files += $(softnvml_files) $(softnvml_drivers)
 CLEANFILES += $(softnvml_files) $(softnvml_drivers)
 
+# The software libcufile, in the same folder.
+check_LTLIBRARIES += libsoftcufile.la
+libsoftcufile_la_CPPFLAGS = $(libsoftcuda_la_CPPFLAGS)
+libsoftcufile_la_CXXFLAGS = $(libsoftcuda_la_CXXFLAGS)
+libsoftcufile_la_SOURCES = tests/softcuda/cufile.cc tests/softcuda/config.cc
+softcufile = tests/softcuda/libcufile.so.0
+$(softcufile): libsoftcufile.la $(srcdir)/tests/softcuda/exports-cufile.map
+	$(AM_V_CXXLD)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) -shared -Wl,-soname,libcufile.so.0 -Wl,-z,defs -o $@ \
+	  -Wl,--version-script=$(srcdir)/tests/softcuda/exports-cufile.map \
+	  -Wl,--whole-archive .libs/libsoftcufile.a -Wl,--no-whole-archive -ldl -pthread
+softcuda_files += $(softcufile)
+CLEANFILES += $(softcufile)
+
 # Older drivers: the same library, without newer functions.
 softcuda_older = tests/softcuda/12.0/libcuda.so.1 tests/softcuda/11.8/libcuda.so.1
 tests/softcuda/%/libcuda.so.1: libsoftcuda.la $(srcdir)/tests/softcuda/exports-%.map

@@ -46,7 +46,7 @@ struct Figures {
   } windows;
   struct {
     uint64_t block = 0, blocks = 0, mapped = 0, sieved = 0, exchanged = 0, bytes_read = 0,
-             bytes_written = 0, rounds = 0;
+             bytes_written = 0, rounds = 0, gpudirect = 0;
   } files;
 };
 struct PerformanceVariable {

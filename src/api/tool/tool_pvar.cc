@@ -53,8 +53,9 @@ class ToolHandle {
     const auto& windows = process->window_operations;
     figures.windows = {windows.mapped, windows.copied, windows.by_target, windows.by_messages};
     const auto& files = process->file_operations;
-    figures.files = {files.block,     files.blocks,     files.mapped,        files.sieved,
-                     files.exchanged, files.bytes_read, files.bytes_written, files.rounds};
+    figures.files = {files.block,         files.blocks,    files.mapped,
+                     files.sieved,        files.exchanged, files.bytes_read,
+                     files.bytes_written, files.rounds,    files.gpudirect};
     return row_.read(figures);
   }
 
@@ -174,6 +175,9 @@ const std::vector<PerformanceVariable>& performance_variables() {
        TERN_FIGURE(files.exchanged)},
       {"file_rounds", "file", kCounter, kAll, "rounds of these transfers",
        TERN_FIGURE(files.rounds)},
+      {"file_gpudirect", "file", kCounter, kAll,
+       "calls of GPUDirect Storage, which moves device memory without the host",
+       TERN_FIGURE(files.gpudirect)},
       {"file_bytes_read", "file", kSum, kAll, "bytes that this rank has read from files",
        TERN_FIGURE(files.bytes_read)},
       {"file_bytes_written", "file", kSum, kAll, "bytes that this rank has written to files",

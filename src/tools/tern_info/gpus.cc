@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU facts: driver, devices, and kernels of this build. A machine without GPUs is not a fault.
+#include <unistd.h>
+
 #include <map>
 #include <string>
 
@@ -187,6 +189,17 @@ std::string direct_rdma_words(const cuda::Driver& driver) {
       verdict.why.c_str());
 }
 
+std::string direct_storage_words() {
+  const Params params = load_params(::environ, nullptr);
+  if (::access(params.io_nvidia_fs.c_str(), F_OK) != 0)
+    return strf(
+        "GPUDirect Storage is not possible: the kernel module nvidia-fs is not loaded (no %s)",
+        params.io_nvidia_fs.c_str());
+  return params.io_direct_storage != 0
+             ? "GPUDirect Storage serves files, if libcufile.so.0 is installed"
+             : "GPUDirect Storage is possible, but off (TERN_IO_DIRECT_STORAGE=0)";
+}
+
 }  // namespace
 
 std::vector<Fact> gpu_facts() {
@@ -199,6 +212,7 @@ std::vector<Fact> gpu_facts() {
           Fact{"islands", islands_words(gpus)},
           Fact{"near adapters", adapters_words(*driver, gpus.names.size())},
           Fact{"GPUDirect RDMA", gpus.names.empty() ? "" : direct_rdma_words(*driver)},
+          Fact{"direct storage", gpus.names.empty() ? "" : direct_storage_words()},
           Fact{"not in driver", joined(cuda::missing_functions(*driver), ", ")}})
       if (!words.empty()) facts.push_back({name, words});
   }

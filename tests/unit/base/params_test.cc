@@ -163,7 +163,7 @@ TEST(Params, NeighborAlgorithmsMayDiffer) {
 
 TEST(Params, RowsAreForUsers) {
   const std::vector<ParamRow> rows = Params::rows();
-  EXPECT_EQ(rows.size(), 30U);  // 24, two of measured collectives, and four of files
+  EXPECT_EQ(rows.size(), 31U);  // 24, two of measured collectives, and five of files
   for (const ParamRow& row : rows) {
     EXPECT_EQ(std::string(row.name).find('.'), std::string::npos) << row.name;
     EXPECT_NE(std::string(row.meaning), "") << row.name;
@@ -303,7 +303,7 @@ TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   EXPECT_TRUE(has(params.shared_in_words(),
                   "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_COLL_TABLE, "
                   "TERN_COLL_LEVELS, TERN_COLL_TUNE, TERN_GPU_ENGINE, TERN_GPU_WIRE, "
-                  "TERN_GPU_SCRATCH, TERN_IO, TERN_IO_BUFFER, TERN_COLL"))
+                  "TERN_GPU_SCRATCH, TERN_IO, TERN_IO_BUFFER, TERN_IO_DIRECT_STORAGE, TERN_COLL"))
       << params.shared_in_words();
   EXPECT_TRUE(has(params.shared_in_words(), "; none is set on this rank"));
   EXPECT_FALSE(has(params.shared_in_words(), "TERN_SPIN"));
