@@ -77,8 +77,9 @@ KindNames names_of(Kind kind) noexcept {
 /// delivered() returns the call of the error handler, or sets *throws if the error is a kept
 /// exception.
 core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws) noexcept {
-  if (call.part == api::CallContext::kFile && call.at != nullptr)
-    api::notify_refusal(static_cast<io::File&>(*call.at), code);
+  const bool of_file = call.part == api::CallContext::kFile;
+  if ((of_file || call.part == api::CallContext::kFileView) && call.at != nullptr)
+    api::notify_refusal(static_cast<io::File&>(*call.at), of_file, code);
   else if (call.part != api::CallContext::kNone && call.at != nullptr)
     api::notify_refusal(static_cast<core::Communicator&>(*call.at), call.part, code, std::nullopt,
                         call.hearer);

@@ -26,6 +26,7 @@ enum class CallContext : uint8_t {
   kDerivation,
   kEnqueued,
   kFile,
+  kFileView,  // meets other ranks only with TERN_CHECK=collective
 };
 
 /// Sends the last fail() to the other ranks. `aliased` names the collective if overlapping buffers
@@ -33,8 +34,9 @@ enum class CallContext : uint8_t {
 void notify_refusal(core::Communicator& communicator, CallContext part, int code,
                     std::optional<coll::CallKind> aliased = std::nullopt,
                     core::Object* hearer = nullptr) noexcept;
-/// src/api/io/file.cc: the refusal of a collective call of a file.
-void notify_refusal(io::File& file, int code) noexcept;
+/// src/api/io/file.cc: the refusal of a collective call of a file. `meets`: the call meets other
+/// ranks also without TERN_CHECK=collective.
+void notify_refusal(io::File& file, bool meets, int code) noexcept;
 
 /// Like attempt(), for a collective; an exception means that the call was not begun.
 template <class Work>

@@ -41,11 +41,13 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 /// Parameters for users, listed by tern_info, the manual and MPI_T.
 #define TERN_PARAMS(X)                                                                             \
   X(check, "TERN_CHECK", Words, "1",                                                               \
-    one_of("0|1|types|collective|rma|leaks|all"), shared_words("types|collective|rma"),            \
+    one_of("0|1|types|collective|rma|files|leaks|all"),                                            \
+    shared_words("types|collective|rma|files"),                                                    \
     "0: no argument checks. 1: check arguments. types: also compare the types and counts of "      \
-    "messages. collective: also compare call, root, count, type and operation of collectives "     \
-    "between ranks. rma: also find conflicting accesses to windows. leaks: also list the objects " \
-    "that MPI_Finalize finds")                                                                     \
+    "messages. collective: also compare call, root, count, type and operation of collectives, "    \
+    "and collective calls of files, between ranks. rma: also find conflicting accesses to "        \
+    "windows. files: also report bytes that two ranks write in one collective call. leaks: also "  \
+    "list the objects that MPI_Finalize finds, and requests that MPI_File_close finds")            \
   X(explain, "TERN_EXPLAIN", Word, "0", one_of("0|1|json:*"), own(),                               \
     "1: print each choice of transport, protocol and fallback with its reason. json:FILE: append " \
     "one line of JSON per choice to FILE")                                                         \

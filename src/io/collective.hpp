@@ -6,10 +6,12 @@
 
 #include "base/fate.hpp"
 #include "io/access.hpp"
+#include "io/call_check.hpp"
 #include "io/conversion.hpp"
 #include "io/hints.hpp"
 #include "io/host_exchange.hpp"
 #include "io/meeting.hpp"
+#include "io/overlap_check.hpp"
 #include "io/pointers.hpp"
 #include "io/service.hpp"
 #include "io/stage.hpp"
@@ -26,6 +28,7 @@ struct Collective {
   bool atomic = false;
   bool ordered = false;  // at the shared pointer, in rank order
   std::shared_ptr<Conversion> conversion;
+  CheckedCall called;
 };
 
 /// The state shared by the collective transfers of a file.
@@ -40,6 +43,8 @@ struct Shared {
   bool stage_refused = false;
   std::unique_ptr<HostExchange> host_exchange;  // on several hosts, from the first use on
   Fate fate;                                    // dead after a meeting without an answer
+  bool checks_calls = false;                    // TERN_CHECK=collective
+  std::unique_ptr<OverlapCheck> overlaps;       // TERN_CHECK=files
 };
 
 }  // namespace tern::io

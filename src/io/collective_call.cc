@@ -50,6 +50,19 @@ bool Transfer::agreed() noexcept {
   return !failed_;
 }
 
+bool Transfer::compared(CallCheck* check) noexcept {
+  Meeting& meeting = shared_.meeting;
+  if (meeting.failed()) return agreed();
+  check->take(meeting.result());
+  if (check->failed()) meeting.end(check->failed());
+  return !check->over() || agreed();
+}
+
+bool Transfer::compares_ranges() const noexcept {
+  return shared_.overlaps && call_.writes && !call_.atomic && !call_.ordered &&
+         (agreed_.flags & Card::kInterleaved) != 0;
+}
+
 Card Transfer::own_card() const noexcept {
   Card card;
   card.set_error(call_.failed);
@@ -182,10 +195,22 @@ struct Transfer::Calls {
 };
 
 Task Transfer::run() {
+  if (shared_.checks_calls) {
+    CallCheck check(call_.called, shared_.meeting.communicator().rank(),
+                    shared_.raw.name().c_str());
+    while (!check.over()) {
+      co_await meet(check.card(call_.failed));
+      if (!compared(&check)) co_return;
+    }
+  }
   co_await meet(own_card());
   if (!agreed()) co_return;
   agreed_ = shared_.meeting.result();
   if (agreed_.bytes == 0) co_return;
+  if (compares_ranges()) {
+    shared_.overlaps->begin(*call_.view, call_.span, call_.called.place);
+    co_await Wait{*this, &Transfer::ranges_compared};
+  }
   bool exchange = exchange_.serves(agreed_);
   if (call_.ordered) {
     hand_out_places();
@@ -258,6 +283,8 @@ Task Transfer::run() {
 void Transfer::describe(WaitReport* report) const {
   if (waits_for_ == &Transfer::range_taken || waits_for_ == &Transfer::range_released)
     range_.describe(report);
+  else if (waits_for_ == &Transfer::ranges_compared)
+    shared_.overlaps->describe(report);
   else if (waits_for_ == &Transfer::exchanged)
     shared_.host_exchange->describe(report);
   else if (waits_for_ == &Transfer::worked || waits_for_ == &Transfer::moved_device)

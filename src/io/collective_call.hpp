@@ -75,6 +75,11 @@ class Transfer {
   /// The same, but false only if no meeting follows.
   [[nodiscard]] bool goes_on() noexcept;
 
+  /// Takes the result of a meeting of TERN_CHECK=collective. Returns false after an error.
+  [[nodiscard]] bool compared(CallCheck* check) noexcept;
+  /// Whether TERN_CHECK=files compares the ranges of ranks.
+  [[nodiscard]] bool compares_ranges() const noexcept;
+  [[nodiscard]] bool ranges_compared() noexcept { return shared_.overlaps->advance(); }
   [[nodiscard]] Card own_card() const noexcept;
   [[nodiscard]] Card error_card() const noexcept;
   [[nodiscard]] bool overwrites(int64_t end) const noexcept;

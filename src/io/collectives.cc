@@ -25,7 +25,13 @@ Collectives::Collectives(core::Object& file, Meeting& meeting, const RawFile& ra
     : file_(file), channel_(meeting.communicator().channel()), shared_{meeting, raw,      window,
                                                                        hints,   pointers, service,
                                                                        {},      false,    nullptr,
-                                                                       {}} {}
+                                                                       {},      false,    nullptr} {
+  core::Communicator& own = meeting.communicator();
+  if (own.size() == 1) return;
+  shared_.checks_calls = own.process().params.checks("collective");
+  if (own.process().params.checks("files"))
+    shared_.overlaps = std::make_unique<OverlapCheck>(own, raw);
+}
 
 Collectives::~Collectives() {
   if (!polled_) return;
@@ -85,9 +91,7 @@ int Collectives::advance() noexcept {
   return events;
 }
 
-Failure Collectives::agree(Card* card) noexcept {
-  wait_for_queue();
-  if (shared_.fate.dead()) return shared_.fate.reason();
+bool Collectives::meet(Card* card) noexcept {
   Meeting& meeting = shared_.meeting;
   meeting.post(*card);
   wait(
@@ -95,9 +99,34 @@ Failure Collectives::agree(Card* card) noexcept {
       [&](WaitReport* report) { meeting.describe(report); });
   if (meeting.failed()) {
     (void)shared_.fate.end(meeting.failed());
-    return meeting.failed();
+    return false;
   }
   *card = meeting.result();
+  return true;
+}
+
+Failure Collectives::check(CheckedCall call) noexcept {
+  if (!shared_.checks_calls) return {};
+  wait_for_queue();
+  if (shared_.fate.dead()) return shared_.fate.reason();
+  call.place = core::current_call;
+  CallCheck check(call, shared_.meeting.communicator().rank(), shared_.raw.name().c_str());
+  Card card;
+  while (!check.over()) {
+    card = check.card({});
+    if (!meet(&card)) return shared_.fate.reason();
+    check.take(card);
+  }
+  if (!check.failed()) return card.error();
+  shared_.meeting.end(check.failed());
+  (void)shared_.fate.end(check.failed());
+  return check.failed();
+}
+
+Failure Collectives::agree(Card* card) noexcept {
+  if (Failure failed = check({})) return failed;
+  wait_for_queue();
+  if (shared_.fate.dead() || !meet(card)) return shared_.fate.reason();
   return card->error();
 }
 

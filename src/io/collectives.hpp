@@ -33,6 +33,10 @@ class Collectives {
   [[nodiscard]] core::Ref<FileRequest> start(const Call& call);
   /// A meeting without a transfer: the first error of all ranks, and the facts of all cards.
   [[nodiscard]] Failure agree(Card* card) noexcept;
+  /// With TERN_CHECK=collective: an error on all ranks, and the end of all collective calls, if
+  /// ranks call different functions.
+  [[nodiscard]] Failure check(CheckedCall call) noexcept;
+  [[nodiscard]] bool checks() const noexcept { return shared_.checks_calls; }
   /// Waits for the transfers under way.
   void finish() noexcept;
   /// A rank has ended, so no meeting follows.
@@ -42,6 +46,8 @@ class Collectives {
   static int poll(void* self) noexcept;
   int advance() noexcept;
   void wait_for_queue() noexcept;
+  /// Returns false after a meeting without an answer.
+  [[nodiscard]] bool meet(Card* card) noexcept;
 
   core::Object& file_;
   core::Channel& channel_;

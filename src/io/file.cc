@@ -120,8 +120,8 @@ void File::refuse(const Failure& why) noexcept {
   (void)tern::attempt(
       [&] {
         // The other ranks get the error in their first meeting; this rank need not wait.
-        Collectives::Call call{false, view_, {},    Memory(process(), nullptr),
-                               why,   false, false, nullptr};
+        Collectives::Call call{false, view_, {},      Memory(process(), nullptr), why,
+                               false, false, nullptr, {core::current_call}};
         (void)collectives.start(call);
         return static_cast<int>(MPI_SUCCESS);
       },

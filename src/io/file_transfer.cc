@@ -145,7 +145,16 @@ Collectives::Call File::call_of(const Access& access, const Span& span, const Me
   if (access.writes) has_written_.store(true, std::memory_order_relaxed);
   const bool ordered = access.where == Access::Where::kShared && meeting_->on_one_host();
   if (failed) failed = from_rank(own_.rank(), failed);
-  return {access.writes, view_, span, memory, std::move(failed), atomic_, ordered, nullptr};
+  const View* const compared = access.where == Access::Where::kShared ? view_.get() : nullptr;
+  return {access.writes,
+          view_,
+          span,
+          memory,
+          std::move(failed),
+          atomic_,
+          ordered,
+          nullptr,
+          {core::current_call, compared}};
 }
 
 File::Prepared File::prepare(const Access& access) {

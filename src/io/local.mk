@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The library sources of src/io.
+io_sources += src/io/call_check.cc
 io_sources += src/io/collective_call.cc
 io_sources += src/io/collectives.cc
 io_sources += src/io/conversion.cc
@@ -19,6 +20,7 @@ io_sources += src/io/mapping.cc
 io_sources += src/io/meeting.cc
 io_sources += src/io/note.cc
 io_sources += src/io/open.cc
+io_sources += src/io/overlap_check.cc
 io_sources += src/io/page_locks.cc
 io_sources += src/io/pointers.cc
 io_sources += src/io/range_lock.cc

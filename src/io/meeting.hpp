@@ -94,6 +94,8 @@ class Meeting {
   /// over() is true once all ranks have posted, or after an error (a dead rank).
   [[nodiscard]] bool over() noexcept;
   [[nodiscard]] const Failure& failed() const noexcept { return failed_; }
+  /// No meeting follows. All ranks call this after the same meeting.
+  void end(const Failure& why) noexcept { failed_ = why; }
   [[nodiscard]] const Card& result() const noexcept { return result_; }
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
   /// The card of a rank of this host in the present meeting.

@@ -7,12 +7,46 @@
 
 namespace tern::io {
 
-FileRequest::FileRequest(core::Object& file, core::Channel& in) : file_(&file) {
+namespace {
+
+/// The requests of all files, with TERN_CHECK=leaks: other threads may free requests meanwhile.
+struct Tracked {
+  std::mutex mutex;
+  std::vector<FileRequest*> requests;
+};
+
+Tracked& tracked() noexcept {
+  static Tracked all;
+  return all;
+}
+
+}  // namespace
+
+FileRequest::FileRequest(core::Object& file, core::Channel& in)
+    : file_(&file), tracked_(in.process.params.checks("leaks")) {
   channel = &in;
+  std::unique_lock<std::mutex> lock(tracked().mutex, std::defer_lock);
+  if (tracked_) {
+    lock.lock();
+    tracked().requests.reserve(tracked().requests.size() + 1);
+  }
   in.process.handles.insert(*this);
+  if (tracked_) tracked().requests.push_back(this);
+}
+
+std::vector<core::CallPlace> FileRequest::live_of(const core::Object& file) {
+  std::vector<core::CallPlace> found;
+  const std::lock_guard<std::mutex> lock(tracked().mutex);
+  for (const FileRequest* request : tracked().requests)
+    if (request->file_.get() == &file) found.push_back(request->made_at);
+  return found;
 }
 
 void FileRequest::destroy() noexcept {
+  if (tracked_) {
+    const std::lock_guard<std::mutex> lock(tracked().mutex);
+    std::erase(tracked().requests, this);
+  }
   channel->process.handles.erase(*this);
   delete this;
 }

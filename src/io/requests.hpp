@@ -30,6 +30,9 @@ class FileRequest : public core::Request {
     writes_converted_ = writes;
   }
   [[nodiscard]] int deliver(bool last) noexcept override;
+  /// With TERN_CHECK=leaks: the calls that made the file's requests, not yet freed. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] static std::vector<core::CallPlace> live_of(const core::Object& file);
 
  protected:
   void take_error(Failure why) noexcept;
@@ -38,6 +41,7 @@ class FileRequest : public core::Request {
   core::Ref<core::Object> file_;
   std::shared_ptr<Conversion> conversion_;
   bool writes_converted_ = false;
+  const bool tracked_;  // TERN_CHECK=leaks
   std::string text_;
 };
 

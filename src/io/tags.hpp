@@ -9,8 +9,9 @@ enum Tag : int {
   kQuestionTag = 2,  // Service
   kClosedTag = 3,
   kWatchTag = 4,
-  kAskTag = 5,    // HostExchange
-  kGivenTag = 6,  // + the asking slot
+  kAskTag = 5,      // HostExchange
+  kGivenTag = 6,    // + the asking slot
+  kBlocksTag = 15,  // OverlapCheck
   kFirstAnswerTag = 16,
 };
 

@@ -79,6 +79,7 @@ FIGURES = {
     "algorithms": lambda options: of_algorithms(options.prefix),
     "mpich_table": lambda options: table_of_suite("mpich"),
     "mpi4py_table": lambda options: table_of_suite("mpi4py"),
+    "romio_table": lambda options: table_of_suite("romio"),
 }
 EVERYONE_READS = ("mpich", "mpi4py", "functions", "algorithms")  # shown in README.md
 

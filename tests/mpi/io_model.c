@@ -7,6 +7,9 @@
 // ranks: 2 3 4
 // full-ranks: 8
 // args: 300 1
+// variant: checked
+//   ranks: 3
+//   env: TERN_CHECK=all
 // variant: plain
 //   ranks: 3
 //   env: TERN_IO=plain

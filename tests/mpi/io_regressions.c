@@ -2,6 +2,8 @@
 // Faults found by libraries above MPI-IO and their tests.
 // ranks: 2 4
 // hosts: no, all ranks share the file
+// variant: checked
+//   env: TERN_CHECK=all
 #include <unistd.h>
 
 #include "check.h"

@@ -36,6 +36,9 @@ check "TERN_CC wins" says "^mine -q " env CC=other TERN_CC='mine -q' mpicc -show
 check "CXX overrides" says "^other " env CXX=other mpicxx -show world.cc
 check "TERN_CXX wins" says "^mine " env CXX=other TERN_CXX=mine mpicxx -show world.cc
 check "CC=mpicc does not loop" env CC=mpicc mpicc world.c -o again
+printf '#!/bin/sh\nexec mpicxx "$@"\n' >back
+chmod +x back
+check "a compiler that calls mpicxx does not loop" env CXX="./back -O1" timeout 20 mpicxx world.cc -o again
 mkdir elsewhere
 ln -s "$PREFIX/bin/mpicc" elsewhere/mpicc
 check "a symbolic link finds the same paths" says "-I$PREFIX/include" elsewhere/mpicc -show world.c

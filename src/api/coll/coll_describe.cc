@@ -105,6 +105,7 @@ void notify_refusal_here(core::Communicator& comm, CallContext part, int code,
       return refuse_enqueued(comm, code, aliased);
     case CallContext::kNone:
     case CallContext::kFile:
+    case CallContext::kFileView:
       return;
   }
 }

@@ -6,6 +6,7 @@
 #include "api/bodies.hpp"
 #include "api/comm/comm.hpp"
 #include "api/comm/group.hpp"
+#include "api/job/leaks.hpp"
 #include "api/process.hpp"
 #include "api/refused_call.hpp"
 #include "io/open.hpp"
@@ -14,8 +15,8 @@ namespace tern::api {
 
 using io::File;
 
-void notify_refusal(File& file, int code) noexcept {
-  if (ends_the_job(&file)) return;
+void notify_refusal(File& file, bool meets, int code) noexcept {
+  if (ends_the_job(&file) || !(meets || file.collectives.checks())) return;
   const LastError last = take_last_error();
   file.refuse(failure(code, "rank %d: %s", file.communicator().rank(), last.text.c_str()));
   (void)fail_on(last.object, code, "%s", last.text.c_str());
@@ -39,6 +40,7 @@ int file_open(core::Communicator& comm, const char* filename, int amode, core::I
 int file_close(MPI_File* fh) noexcept {
   core::Process& process = *the_process;
   auto* const found = process.handles.find<File>(*fh);
+  report_requests(process, *found);
   const int code = found->close();
   if (!found->closed()) return code;
   *fh = MPI_FILE_NULL;
@@ -76,8 +78,9 @@ int file_get_info(File& fh, MPI_Info* info_used) noexcept {
 
 int file_set_info(File& fh, core::Info* info) noexcept {
   return attempt([&] {
+    if (Failure failed = fh.collectives.check({})) return fail(failed);
     if (info != nullptr) io::take_hints(fh, *info);
-    return MPI_SUCCESS;
+    return static_cast<int>(MPI_SUCCESS);
   });
 }
 

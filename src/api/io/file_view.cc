@@ -23,11 +23,27 @@ MPI_Datatype handle_of(Datatype& type) {
   return handle;
 }
 
+/// With TERN_CHECK=collective: the standard demands equal representations, and equal extents of
+/// etypes in the file.
+Failure check_view(File& file, Datatype& etype, const char* datarep) {
+  if (!file.collectives.checks()) return {};
+  io::CheckedCall call;
+  call.representation = datarep;
+  call.etype_extent = etype.extent();
+  try {
+    if (const auto found = io::find_representation(datarep); found != nullptr)
+      call.etype_extent = found->in_file(etype)->extent();
+  } catch (const Error&) {  // of a function of the program
+  }
+  return file.collectives.check(call);
+}
+
 }  // namespace
 
 int file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype,
                   const char* datarep, core::Info* info) noexcept {
   return attempt([&] {
+    if (Failure failed = check_view(fh, etype, datarep)) return fail(failed);
     for (const auto& [name, type] : {std::pair{"etype", &etype}, std::pair{"filetype", &filetype}})
       if (!type->committed())
         return fail(MPI_ERR_TYPE, "%s is not committed; call MPI_Type_commit first", name);

@@ -31,17 +31,48 @@ constexpr Tracked kTracked[] = {
     {Kind::kInfo, "info object", "info objects", "MPI_Info_free"},
 };
 
+class Report {
+ public:
+  void add(const core::CallPlace& place) {
+    if (place.call != nullptr) ++made_[{place.call, place.site}];
+  }
+  /// `until`: the end of the objects' use.
+  void print(const Tracked& tracked, const std::string& until) const {
+    for (const auto& [where, count] : made_) {
+      const auto& [call, site] = where;
+      log_line("not freed until %s: %zu %s made by %s at %s; %s is missing", until.c_str(), count,
+               count == 1 ? tracked.one : tracked.many, call.c_str(),
+               call_site_in_words(site).c_str(), cure(tracked, call).c_str());
+    }
+  }
+
+ private:
+  /// A split collective call of a file has a request without a handle of the program.
+  static std::string cure(const Tracked& tracked, const std::string& call) {
+    const size_t begin = call.find("_begin");
+    return begin == std::string::npos ? tracked.cure : call.substr(0, begin) + "_end";
+  }
+  std::map<std::pair<std::string, const void*>, size_t> made_;
+};
+
 void report(const core::Process& process, const Tracked& tracked) {
-  std::map<std::pair<std::string, const void*>, size_t> made;
-  for (const core::Object* object : process.handles.live(tracked.kind))
-    if (object->made_at.call != nullptr) ++made[{object->made_at.call, object->made_at.site}];
-  for (const auto& [where, count] : made)
-    log_line("not freed until MPI ended: %zu %s made by %s at %s; %s is missing", count,
-             count == 1 ? tracked.one : tracked.many, where.first.c_str(),
-             call_site_in_words(where.second).c_str(), tracked.cure);
+  Report found;
+  for (const core::Object* object : process.handles.live(tracked.kind)) found.add(object->made_at);
+  found.print(tracked, "MPI ended");
 }
 
 }  // namespace
+
+void report_requests(const core::Process& process, const io::File& file) noexcept {
+  if (!process.params.checks("leaks")) return;
+  try {
+    Report found;
+    for (const core::CallPlace& place : io::FileRequest::live_of(file)) found.add(place);
+    found.print(kTracked[0], "MPI_File_close of " + file.raw().name());
+  } catch (const std::bad_alloc&) {
+    log_line("no memory for the report of requests of a file");
+  }
+}
 
 void end_files(const core::Process& process) noexcept {
   try {

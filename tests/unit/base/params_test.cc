@@ -295,7 +295,7 @@ TEST(Params, OfOneParameterOnlySomeWordsAreShared) {
   EXPECT_NE(types, plain);
   EXPECT_NE(all, types);
   EXPECT_EQ(hash_with("TERN_CHECK", "leaks,types"), types);
-  EXPECT_EQ(hash_with("TERN_CHECK", "rma,collective,types"), all);
+  EXPECT_EQ(hash_with("TERN_CHECK", "rma,collective,files,types"), all);
 }
 
 TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
@@ -314,7 +314,7 @@ TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
       has(params.shared_in_words(), "; on this rank TERN_CHECK=types, TERN_COLL=\"bcast=chain\""))
       << params.shared_in_words();
   EXPECT_EQ(Params::rows().front().sharing_in_words(),
-            "types, collective and rma must be equal on all ranks");
+            "types, collective, rma and files must be equal on all ranks");
 }
 
 TEST(Params, TheWordsOfAlgorithmsAreThoseOfTheirTable) {
