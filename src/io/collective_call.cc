@@ -83,7 +83,7 @@ Card Transfer::own_card() const noexcept {
       view.dense() ? 1 : std::max<int64_t>(1, bytes / std::max<int64_t>(1, view.mean_block()));
   card.bits = view.alignment_bits() | static_cast<uint64_t>(call_.span.first) |
               static_cast<uint64_t>(bytes);
-  if (!overwrites(card.last)) card.flags |= Card::kNoOverwrite;
+  if (view.dense() || !overwrites(card.last)) card.flags |= Card::kNoOverwrite;
   if (!view.rises(call_.span.first, bytes) || call_.atomic) card.flags |= Card::kNoExchange;
   return card;
 }

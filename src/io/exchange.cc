@@ -11,7 +11,9 @@ namespace tern::io {
 namespace {
 
 // Blocks from this size on are cheaper by system calls of each rank.
-constexpr int64_t kLeastOwn = 16384, kLeastOwnCrowded = 2048;
+constexpr int64_t kLeastOwn = 16384, kLeastOwnCrowded = 8192;
+// A write locks the file, except on tmpfs, and the other ranks sleep.
+constexpr int64_t kLeastOwnLocked = 65536;
 // Between hosts: the largest transfer of an NFS client, and Lustre's usual stripe.
 constexpr int64_t kLeastOwnOfHosts = 1 << 20;
 // With fewer data the rounds would move mostly holes.
@@ -26,7 +28,9 @@ bool Exchange::serves(const Card& all) const noexcept {
     return false;
   if ((all.flags & Card::kExchange) != 0) return true;
   if (call_.writes && (all.flags & Card::kNoOverwrite) == 0) return false;
+  const bool locks = call_.writes && !shared_.raw.system().faults_fast;
   const int64_t least = !meeting.on_one_host()              ? kLeastOwnOfHosts
+                        : locks                             ? kLeastOwnLocked
                         : (all.flags & Card::kCrowded) != 0 ? kLeastOwnCrowded
                                                             : kLeastOwn;
   return (all.flags & Card::kInterleaved) != 0 && all.bytes / all.blocks < least &&
