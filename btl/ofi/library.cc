@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/signals.hpp"
 #include "mpi.h"
@@ -52,8 +54,10 @@ void preset(EnvironmentPresets* presets, size_t ranks) {
 #endif
   for (const char* name : {"HFI_NO_BACKTRACE", "PSM3_NO_BACKTRACE"})  // prevents signal handlers
     presets->set(name, "1");
-  // Completion queues for 256 processes, the default, exceed small adapters.
-  presets->set("FI_UNIVERSE_SIZE", strf("%zu", ranks));
+  // Completion queues for 256 processes, the default, exceed small adapters; MPI_Comm_spawn may add
+  // processes.
+  constexpr size_t kLeastUniverse = 16;
+  presets->set("FI_UNIVERSE_SIZE", strf("%zu", std::max(ranks, kLeastUniverse)));
 }
 
 const Library* library(const std::string& file, std::string* why) {

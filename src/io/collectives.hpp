@@ -39,6 +39,11 @@ class Collectives {
   [[nodiscard]] bool checks() const noexcept { return shared_.checks_calls; }
   /// Waits for the transfers under way.
   void finish() noexcept;
+  /// At the end of the file, under the channel's lock: cancels messages after an error.
+  void drop_messages() noexcept {
+    shared_.host_exchange.reset();
+    shared_.overlaps.reset();
+  }
   /// A rank has ended, so no meeting follows.
   [[nodiscard]] bool dead() const noexcept { return shared_.fate.dead(); }
 

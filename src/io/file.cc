@@ -51,6 +51,7 @@ void take_hints(File& file, const core::Info& info) {
 File::~File() {
   own_.channel().coll->refusals().freeing(own_);
   const core::ChannelLock lock(own_.channel().progress);
+  collectives.drop_messages();
   meeting_.reset();
   own_.free();
 }

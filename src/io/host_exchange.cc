@@ -79,16 +79,16 @@ HostExchange::HostExchange(Meeting& meeting, Stage& stage) : meeting_(meeting), 
 HostExchange::~HostExchange() {
   for (Slots* slots : {&asking_, &serving_})
     for (Slot& slot : *slots) {
-      drop(&slot.received);
-      if (slot.sent == nullptr) continue;
-      if (!slot.sent->done()) (void)slot.memory.release();  // the sender still reads the message
-      drop(&slot.sent);
+      drop(&slot, &slot.received);
+      drop(&slot, &slot.sent);
     }
 }
 
-void HostExchange::drop(core::Request** request) noexcept {
+void HostExchange::drop(Slot* slot, core::Request** request) noexcept {
   if (*request == nullptr) return;
   if (!(*request)->done()) (*request)->cancel_locked();
+  // A send, or a receive with a message, still uses the memory.
+  if (!(*request)->done()) (void)slot->memory.release();
   std::exchange(*request, nullptr)->release();
 }
 
@@ -108,7 +108,6 @@ void HostExchange::begin(const Rounds& rounds, int64_t round, bool writes, bool 
   to_end_ = serves ? meeting_.hosts().count() - 1 : 0;
   missing_ = 0;
   messages_ = 0;
-  bytes_ = 0;
   // Reads and refused rounds leave marks of this host's own domain.
   if (meeting_.hosts().own_domain() >= 0 && (!writes || !moves))
     stage_.clear_marks(rounds, round, meeting_.hosts().own_domain());
@@ -186,7 +185,6 @@ void HostExchange::for_each_block(const Slot& slot, Visit&& visit) noexcept {
     message += bytes;
     return true;
   });
-  bytes_ += static_cast<uint64_t>(head.bytes);
 }
 
 void HostExchange::pack_next(Slot* slot, int domain) noexcept {
@@ -322,12 +320,12 @@ bool HostExchange::advance() noexcept {
       busy = busy || slot.sent != nullptr;
     }
   if (failed_) {
-    for (Slot& slot : asking_) drop(&slot.received);
-    for (Slot& slot : serving_) drop(&slot.received);
+    for (Slot& slot : asking_) drop(&slot, &slot.received);
+    for (Slot& slot : serving_) drop(&slot, &slot.received);
     return true;
   }
   if (busy || asks_more() || serves_more()) return false;
-  for (Slot& slot : serving_) drop(&slot.received);
+  for (Slot& slot : serving_) drop(&slot, &slot.received);
   return true;
 }
 

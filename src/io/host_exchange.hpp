@@ -36,8 +36,6 @@ class HostExchange {
   [[nodiscard]] bool advance() noexcept;
   [[nodiscard]] const Failure& failed() const noexcept { return failed_; }
   void describe(WaitReport* report) const;
-  /// The data bytes sent and received since begin().
-  [[nodiscard]] uint64_t bytes() const noexcept { return bytes_; }
 
  private:
   struct Head;
@@ -72,7 +70,7 @@ class HostExchange {
   void for_each_block(const Slot& slot, Visit&& visit) noexcept;
   [[nodiscard]] bool ended(core::Request** request) noexcept;
   void send(Slot* slot, int rank, int tag, std::byte* from, size_t bytes) noexcept;
-  void drop(core::Request** request) noexcept;
+  void drop(Slot* slot, core::Request** request) noexcept;
   /// Ends the exchange and the meetings of all ranks.
   void fail(Failure why) noexcept;
 
@@ -89,7 +87,6 @@ class HostExchange {
   uint64_t messages_ = 0;             // about this domain
   size_t to_end_ = 0;                 // hosts whose last message is missing
   int64_t missing_ = 0;               // other messages of hosts with a last message
-  uint64_t bytes_ = 0;
   Failure failed_;
 };
 

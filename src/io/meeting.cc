@@ -274,7 +274,7 @@ void Meeting::tell_end() noexcept {
 bool Meeting::over() noexcept {
   if (failed_) return true;
   if (!all_posted()) {
-    if (!finds_dead(next_local_, locals().size())) return false;
+    if (!hears_end() && !finds_dead(next_local_, locals().size())) return false;
     tell_end();
     return true;
   }
@@ -311,15 +311,7 @@ void Meeting::give_up(const Failure& why) noexcept {
 bool Meeting::finds_end() noexcept {
   if (failed_) return true;
   if (!on_one_host() && is_leader()) {
-    if (exchange_ == Exchange::kIdle && !listen()) return true;
-    for (size_t i = 0; i < far_.size(); ++i) {
-      const core::Request* const card = requests_[2 * i];
-      if (card == nullptr || !card->done()) continue;
-      if (card->outcome.error != MPI_SUCCESS)
-        failed_ = error_of(*card);
-      else if ((far_[i].flags & Card::kDead) != 0)
-        failed_ = far_[i].error();
-    }
+    (void)hears_end();
   } else if (!on_one_host()) {
     const Board& leader = *board(locals().front());
     const Card& next = leader.results[(number_ + 1) & 1];
@@ -328,8 +320,32 @@ bool Meeting::finds_end() noexcept {
       failed_ = next.error();
   }
   if (!failed_ && !finds_dead(0, locals().size())) return false;
-  tell_end();
+  // The ranks in the next meeting wait for this rank's card.
+  give_up(std::exchange(failed_, {}));
   return true;
+}
+
+bool Meeting::hears_end() noexcept {
+  if (on_one_host()) return false;
+  if (!is_leader()) {
+    const Board& leader = *board(locals().front());
+    const Card& result = leader.results[number_ & 1];
+    if (leader.published.load(std::memory_order_acquire) < number_ ||
+        (result.flags & Card::kDead) == 0)
+      return false;
+    failed_ = result.error();
+    return true;
+  }
+  if (exchange_ == Exchange::kIdle && !listen()) return true;
+  for (size_t i = 0; i < far_.size() && !failed_; ++i) {
+    const core::Request* const card = requests_[2 * i];
+    if (card == nullptr || !card->done()) continue;
+    if (card->outcome.error != MPI_SUCCESS)
+      failed_ = error_of(*card);
+    else if ((far_[i].flags & Card::kDead) != 0)
+      failed_ = far_[i].error();
+  }
+  return static_cast<bool>(failed_);
 }
 
 void Meeting::describe(WaitReport* report) const {

@@ -141,6 +141,9 @@ class Meeting {
   /// Receives the next cards of the other leaders.
   [[nodiscard]] bool listen() noexcept;
   [[nodiscard]] bool start_exchange() noexcept;
+  /// In a meeting, before all ranks of this host have posted: whether other hosts, or the leader,
+  /// have told the end of a rank.
+  [[nodiscard]] bool hears_end() noexcept;
   void end_exchange() noexcept;
   void publish(const Card& sum, uint64_t number) noexcept;
   void combine_locals(Card* sum) const noexcept;

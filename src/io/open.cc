@@ -355,7 +355,7 @@ class Opening {
     return MPI_SUCCESS;
   }
 
-  /// On one host all ranks write, unless a hint names a number.
+  /// On one host without storage targets all ranks write, unless a hint names a number.
   void choose_aggregators(const Stripes& stripes) {
     constexpr int64_t kPerHostWithTargets = 4;
     int64_t per_host = hints_.aggregators_per_host();

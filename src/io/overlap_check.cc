@@ -25,11 +25,15 @@ int64_t begin_of(const iovec& block) noexcept {
 }  // namespace
 
 OverlapCheck::~OverlapCheck() {
-  for (core::Request* request : {received_, sent_}) {
-    if (request == nullptr) continue;
+  const auto drop = [](core::Request* request, std::unique_ptr<Batch>* batch) {
+    if (request == nullptr) return;
     if (!request->done()) request->cancel_locked();
+    // A send, or a receive with a message, still uses the memory.
+    if (!request->done()) (void)batch->release();
     request->release();
-  }
+  };
+  drop(received_, &in_);
+  drop(sent_, &out_);
 }
 
 void OverlapCheck::begin(const View& view, const Span& span,
@@ -39,8 +43,8 @@ void OverlapCheck::begin(const View& view, const Span& span,
   place_ = place;
   mine_.clear();
   next_mine_ = next_lower_ = 0;
-  in_.count = out_.count = 0;
-  in_.is_last = 0;
+  in_->count = out_->count = 0;
+  in_->is_last = 0;
   reach_ = {};
   lower_ended_ = own_.rank() == 0;
   merged_ = last_sent_ = false;
@@ -82,13 +86,13 @@ void OverlapCheck::sort_mine() noexcept {
 }
 
 bool OverlapCheck::find_lower() noexcept {
-  while (!lower_ended_ && next_lower_ == in_.count) {
+  while (!lower_ended_ && next_lower_ == in_->count) {
     if (received_ == nullptr) {
-      if (in_.is_last != 0) {
+      if (in_->is_last != 0) {
         lower_ended_ = true;
         break;
       }
-      const pml::Buffer to{&in_, sizeof in_, &core::predefined_type(own_.process(), MPI_BYTE),
+      const pml::Buffer to{in_.get(), sizeof *in_, &core::predefined_type(own_.process(), MPI_BYTE),
                            cuda::MemoryKind::kHost};
       const pml::Envelope from{&own_, own_.rank() - 1, kBlocksTag, pml::Plane::kInternal};
       if (own_.channel().pml->irecv_locked(to, from, &received_) != MPI_SUCCESS) {
@@ -98,6 +102,7 @@ bool OverlapCheck::find_lower() noexcept {
     }
     if (!received_->done()) return false;
     lower_ended_ = received_->outcome.error != MPI_SUCCESS;
+    if (lower_ended_) in_->count = 0;
     received_->release();
     received_ = nullptr;
     next_lower_ = 0;
@@ -110,29 +115,29 @@ bool OverlapCheck::sent() noexcept {
   if (!sent_->done()) return false;
   sent_->release();
   sent_ = nullptr;
-  out_.count = 0;
+  out_->count = 0;
   return true;
 }
 
 void OverlapCheck::send(bool last) noexcept {
-  out_.is_last = last ? 1 : 0;
-  const size_t bytes = offsetof(Batch, blocks) + out_.count * sizeof(Block);
-  const pml::Buffer from{&out_, static_cast<MPI_Count>(bytes),
+  out_->is_last = last ? 1 : 0;
+  const size_t bytes = offsetof(Batch, blocks) + out_->count * sizeof(Block);
+  const pml::Buffer from{out_.get(), static_cast<MPI_Count>(bytes),
                          &core::predefined_type(own_.process(), MPI_BYTE), cuda::MemoryKind::kHost};
   const pml::Envelope to{&own_, own_.rank() + 1, kBlocksTag, pml::Plane::kInternal};
   if (own_.channel().pml->isend_locked(from, to, &sent_) == MPI_SUCCESS) return;
   sent_ = nullptr;
-  out_.count = 0;
+  out_->count = 0;
 }
 
 bool OverlapCheck::pass_on(const Block& block) noexcept {
   if (!has_next()) return true;
   if (!sent()) return false;
-  if (out_.count == Batch::kBlocks) {
+  if (out_->count == Batch::kBlocks) {
     send(false);
     if (!sent()) return false;
   }
-  out_.blocks[out_.count++] = block;
+  out_->blocks[out_->count++] = block;
   return true;
 }
 
@@ -161,7 +166,7 @@ bool OverlapCheck::advance() noexcept {
   while (!merged_) {
     if (!find_lower()) return false;
     find_mine();
-    const bool lower = next_lower_ < in_.count, own = next_mine_ < mine_.size();
+    const bool lower = next_lower_ < in_->count, own = next_mine_ < mine_.size();
     merged_ = !lower && !own;
     if (merged_) break;
     Block block{0, 0, own_.rank()};
@@ -169,8 +174,8 @@ bool OverlapCheck::advance() noexcept {
       block.from = begin_of(mine_[next_mine_]);
       block.to = block.from + static_cast<int64_t>(mine_[next_mine_].iov_len);
     }
-    const bool takes_lower = lower && (!own || in_.blocks[next_lower_].from <= block.from);
-    if (takes_lower) block = in_.blocks[next_lower_];
+    const bool takes_lower = lower && (!own || in_->blocks[next_lower_].from <= block.from);
+    if (takes_lower) block = in_->blocks[next_lower_];
     if (!pass_on(block)) return false;
     compare(block);
     if (takes_lower)

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/communicator.hpp"
@@ -68,7 +69,7 @@ class OverlapCheck {
   std::vector<iovec> mine_;
   size_t next_mine_ = 0;
   core::Request *received_ = nullptr, *sent_ = nullptr;
-  Batch in_, out_;
+  std::unique_ptr<Batch> in_ = std::make_unique<Batch>(), out_ = std::make_unique<Batch>();
   uint32_t next_lower_ = 0;
   Block reach_;  // the block with the greatest end so far
   bool lower_ended_ = false, merged_ = true, last_sent_ = true;

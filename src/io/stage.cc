@@ -78,22 +78,23 @@ void Stage::close_offer() noexcept {
 
 Rounds Stage::plan(int64_t first, int64_t last, uint64_t bits) const noexcept {
   Rounds rounds;
-  const int64_t stripe = shape_.stripe % kStagePage == 0 ? shape_.stripe : 0;
-  // A stripe belongs to the same aggregator in all transfers.
-  const int64_t cycle = stripe * shape_.domains;
-  rounds.first = stripe > 0 ? first - first % cycle : first & -kStagePage;
   rounds.last = last;
   rounds.domains = shape_.domains;
   rounds.shift = bits == 0 ? kMostShift : std::min(std::countr_zero(bits), kMostShift);
   // The domains and their marks touch half of the memory.
   const int64_t unit = rounds.unit();
   const int64_t most = (shape_.bytes / 2) * unit / (unit + 1) / shape_.domains & -kStagePage;
+  const bool has_stripes =
+      shape_.stripe > 0 && shape_.stripe % kStagePage == 0 && shape_.stripe <= most;
+  // A stripe belongs to the same aggregator in all transfers.
+  rounds.first =
+      has_stripes ? first - first % (shape_.stripe * shape_.domains) : first & -kStagePage;
+  rounds.begins = first & -kStagePage;
   const int64_t even = up((last - rounds.first + shape_.domains - 1) / shape_.domains, kStagePage);
-  rounds.piece = std::clamp(even, kStagePage, most);
-  if (stripe > 0 && stripe <= most) {
-    rounds.pieces = std::clamp((even + stripe - 1) / stripe, int64_t{1}, most / stripe);
-    rounds.piece = stripe;
-  }
+  rounds.piece = has_stripes ? shape_.stripe : std::clamp(even, kStagePage, most);
+  if (has_stripes)
+    rounds.pieces =
+        std::clamp((even + rounds.piece - 1) / rounds.piece, int64_t{1}, most / rounds.piece);
   return rounds;
 }
 
@@ -212,9 +213,10 @@ Failure Stage::load(const Rounds& rounds, int64_t round, int domain, const RawFi
   std::atomic<int64_t>& reached = end_of(round, domain);
   reached.store(std::numeric_limits<int64_t>::max(), std::memory_order_relaxed);
   for (int64_t i = 0; i < rounds.pieces; ++i) {
-    const int64_t begin = rounds.piece_of(round, domain, i).first;
-    const int64_t bytes = std::min(rounds.piece, rounds.bytes_of(round) - begin);
-    if (bytes <= 0) break;
+    const int64_t piece = rounds.piece_of(round, domain, i).first;
+    const int64_t begin = std::max(piece, rounds.begins - rounds.begin_of(round));
+    const int64_t bytes = std::min(piece + rounds.piece, rounds.bytes_of(round)) - begin;
+    if (bytes <= 0) continue;
     const int64_t at = rounds.begin_of(round) + begin;
     size_t got = 0;
     Failure failed = file.read(data(round) + begin, static_cast<size_t>(bytes), at, &got);

@@ -23,6 +23,7 @@ namespace tern::io {
 /// The rounds of one collective transfer, equal on all ranks. The pieces of the domains alternate.
 struct Rounds {
   int64_t first = 0, last = 0;  // bytes of the file
+  int64_t begins = 0;           // the page of the first data, perhaps behind `first`
   int64_t piece = 0;            // bytes
   int64_t pieces = 1;           // of a domain in a round
   int domains = 1;

@@ -23,13 +23,19 @@ T number(const std::byte* from) noexcept {
   return value;
 }
 
+/// The highest numbers mean "all targets", before the file has data.
+int64_t targets(uint16_t count) noexcept {
+  constexpr uint16_t kFirstSpecial = 0xFFE0;
+  return count < kFirstSpecial ? count : 0;
+}
+
 }  // namespace
 
 Stripes lustre_stripes(const std::byte* text, size_t bytes) noexcept {
   if (bytes < kPlainBytes) return {};
   const auto magic = number<uint32_t>(text);
   if (magic == kPlain || magic == kWithPool || magic == kSpecific)
-    return {number<uint32_t>(text + kStripeSize), number<uint16_t>(text + kStripeCount)};
+    return {number<uint32_t>(text + kStripeSize), targets(number<uint16_t>(text + kStripeCount))};
   if (magic != kComposite) return {};
   Stripes last;
   const size_t count = number<uint16_t>(text + kEntryCount);
@@ -45,7 +51,9 @@ Stripes find_stripes(int fd, int64_t block) noexcept {
   std::array<std::byte, 16384> text;
   const ssize_t got = ::fgetxattr(fd, "lustre.lov", text.data(), text.size());
   const Stripes found = got > 0 ? lustre_stripes(text.data(), static_cast<size_t>(got)) : Stripes{};
-  return found.bytes > 0 ? found : Stripes{block, 0};
+  // Smaller blocks would be a system call each.
+  constexpr int64_t kLeastStripe = 1 << 20;
+  return found.bytes > 0 || block < kLeastStripe ? found : Stripes{block, 0};
 }
 
 int64_t fitting_aggregators(int64_t targets, int64_t most) noexcept {

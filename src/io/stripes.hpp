@@ -17,7 +17,7 @@ struct Stripes {
 /// part of a large file.
 [[nodiscard]] Stripes lustre_stripes(const std::byte* text, size_t bytes) noexcept;
 
-/// `block` is the file system's, and counts as a stripe of file systems without description.
+/// `block` is the file system's. Without a description, a block from 1 MiB on counts as a stripe.
 [[nodiscard]] Stripes find_stripes(int fd, int64_t block) noexcept;
 
 /// The number of aggregators, at most `most`, such that each storage target has one aggregator, or

@@ -15,7 +15,7 @@
 
 enum { kRanks = 4, kInts = 100000 };
 
-static int victim, writes;
+static int victim, writes, all_ranks;  // all_ranks: each rank has a domain
 
 static void die(int signal_number) {
   (void)signal_number;
@@ -43,7 +43,7 @@ static void exchange(int me, int members) {
   char job[64], name[200];
   MPI_Session session;
   MPI_File file;
-  snprintf(job, sizeof job, "dies%d%d", victim, writes);
+  snprintf(job, sizeof job, "dies%d%d%d", victim, writes, all_ranks);
   files_boot(me, members, job);
   files.host = me < 2 ? "one" : "two";
   OK(MPIX_Boot_provide(&files));
@@ -51,7 +51,10 @@ static void exchange(int me, int members) {
   MPI_Comm comm = comm_of(session);
   OK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
   snprintf(name, sizeof name, "%s/%s.data", directory, job);
-  OK(MPI_File_open(comm, name, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file));
+  MPI_Info info;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "cb_config_list", all_ranks ? "*:2" : "*:1"));
+  OK(MPI_File_open(comm, name, MPI_MODE_RDWR | MPI_MODE_CREATE, info, &file));
   set_view(file, me);
   for (int i = 0; i < 3; ++i) OK(transfer(file, data));
   if (me == victim) {
@@ -75,7 +78,9 @@ int main(void) {
   }
   make_directory();
   for (victim = 0; victim < kRanks; ++victim)
-    for (writes = 0; writes < 2; ++writes) {
+    for (int form = 0; form < 4; ++form) {
+      writes = form % 2;
+      all_ranks = form / 2;
       int statuses[kRanks];
       fork_ranks(kRanks, exchange, statuses);
       for (int r = 0; r < kRanks; ++r)

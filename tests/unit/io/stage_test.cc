@@ -56,6 +56,13 @@ TEST(Rounds, AStripeHasOneAggregator) {
   EXPECT_EQ(rounds.range() % (3 * stripe), 0);
 }
 
+TEST(Rounds, AStripeBeyondTheMemoryDoesNotMoveTheBegin) {
+  const Stage stage = stage_of(3, kBuffer, int64_t{1} << 30);
+  const Rounds rounds = stage.plan(int64_t{5} << 30, (int64_t{5} << 30) + 100, 4);
+  EXPECT_EQ(rounds.first, int64_t{5} << 30);
+  EXPECT_EQ(rounds.count(), 1);
+}
+
 TEST(Rounds, DomainsAndMarksFitHalfOfTheMemory) {
   const Stage stage = stage_of(4, kBuffer);
   for (int bit = 0; bit < 20; ++bit) {

@@ -54,6 +54,12 @@ TEST(LustreStripes, TheLastComponentCounts) {
   EXPECT_EQ(found.count, 8);
 }
 
+TEST(LustreStripes, AllTargetsAreAnUnknownNumber) {
+  const Text text = plain(0x0BD10BD0, 1 << 20, 0xFFFF);
+  EXPECT_EQ(lustre_stripes(text.data(), text.size()).bytes, 1 << 20);
+  EXPECT_EQ(lustre_stripes(text.data(), text.size()).count, 0);
+}
+
 TEST(LustreStripes, CutAndWrongDescriptionsAreUnknownAndHarmless) {
   const Text good = composite({plain(0x0BD10BD0, 1 << 20, 1), plain(0x0BD30BD0, 4 << 20, 8)});
   for (size_t bytes = 0; bytes < good.size(); ++bytes) {
