@@ -254,15 +254,15 @@ PROTOCOLS = Topic("protocols", "Protocols of large messages", "A message beyond 
 
 FILE_CALLS = (
     ("write of 4 KiB", "write", 4 << 10), ("read of 4 KiB", "read", 4 << 10), ("write of 1 MiB", "write", 1 << 20),
-    ("read of 1 MiB", "read", 1 << 20), ("write of 4 KiB, atomic mode", "write_atomic", 4 << 10),
+    ("read of 1 MiB", "read", 1 << 20),
     ("write, blocks of 4 KiB in turn, 256 KiB", "write_4096", 256 << 10), ("read", "read_4096", 256 << 10),
     ("write, blocks of 64 B in turn, 64 KiB", "write_64", 64 << 10), ("read", "read_64", 64 << 10),
-    ("write_all of 8 B", "write_all", 8), ("write_all of 1 MiB", "write_all", 1 << 20), 
+    ("write_all of 8 B", "write_all", 8), ("write_all of 1 MiB", "write_all", 1 << 20),
     ("write_all, blocks of 4 KiB in turn, 1 MiB", "write_all_4096", 1 << 20), ("read_all", "read_all_4096", 1 << 20),
     ("write_all, blocks of 64 B in turn, 1 MiB", "write_all_64", 1 << 20), ("read_all", "read_all_64", 1 << 20),
-    ("iwrite of 1 MiB, wait", "iwrite", 1 << 20), 
+    ("iwrite of 1 MiB, wait", "iwrite", 1 << 20),
     ("write_shared of 64 B", "write_shared", 64), ("write_ordered of 64 B", "write_ordered", 64),
-    ("open, close", "open_close", 0), 
+    ("open, close", "open_close", 0),
     ("get_size", "get_size", 0))
 
 
