@@ -7,7 +7,7 @@ import sys
 
 from . import TOP
 
-HEAD = 40  # lines
+HEAD = 60  # lines
 DIRECTIVE = re.compile(r"^\s*(?://|#|/?\*)\s*([a-z][a-z0-9-]*):\s*(.*?)\s*(?:\*/)?$")
 VARIANT_NAME = re.compile(r"^[a-z0-9_]+$")
 INDENTED = re.compile(r"^(?://|#)(?: {2,}|\t)\S")
