@@ -26,7 +26,7 @@ struct Preset {
 bool loses_packets(const Library& ucp) {
   constexpr unsigned kFixedMinor = 19;
   if (ucp.major != 1 || ucp.minor >= kFixedMinor) return false;
-  const std::vector<topo::RdmaAdapter> adapters = topo::rdma_adapters();
+  static const std::vector<topo::RdmaAdapter> adapters = topo::rdma_adapters();
   return std::any_of(adapters.begin(), adapters.end(), [](const topo::RdmaAdapter& adapter) {
     return adapter.driver != "mlx5_core";
   });

@@ -23,7 +23,7 @@ pml::Envelope between(core::Communicator& own, int rank, int tag) noexcept {
   return {&own, rank, tag, pml::Plane::kInternal};
 }
 
-/// The operation's memory is free afterwards.
+/// A receive that has found its message still uses the memory.
 void cancel(core::Request*& request) noexcept {
   if (request == nullptr) return;
   if (!request->done()) request->cancel_locked();

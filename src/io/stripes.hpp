@@ -20,8 +20,8 @@ struct Stripes {
 /// `block` is the file system's. Without a description, a block from 1 MiB on counts as a stripe.
 [[nodiscard]] Stripes find_stripes(int fd, int64_t block) noexcept;
 
-/// The number of aggregators, at most `most`, such that each storage target has one aggregator, or
-/// each aggregator has as many targets as the others.
+/// The largest number of aggregators, at most `most`, that divides the number of storage targets or
+/// is a multiple of that number.
 [[nodiscard]] int64_t fitting_aggregators(int64_t targets, int64_t most) noexcept;
 
 }  // namespace tern::io
