@@ -102,6 +102,11 @@ Fabric::Fabric(const Library& library, const std::string& wanted,
            fi.minor, wanted.empty() ? "automatic selection" : wanted.c_str(), there.c_str()));
 }
 
+bool Fabric::has_next(std::vector<std::string> refused) const {
+  refused.push_back(provider_);
+  return choose(all_, "", refused) != nullptr;
+}
+
 Fabric::~Fabric() {
   fabric_.reset();
   fi.fi_freeinfo(all_);

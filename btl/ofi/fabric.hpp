@@ -27,6 +27,8 @@ class Fabric {
   Fabric& operator=(const Fabric&) = delete;
   ~Fabric();
 
+  /// Whether automatic selection without these providers and without provider() finds another.
+  [[nodiscard]] bool has_next(std::vector<std::string> refused) const;
   [[nodiscard]] fi_info* info() const noexcept { return chosen_; }
   [[nodiscard]] fid_fabric* get() const noexcept { return fabric_.get(); }
   /// Example: "tcp;ofi_rxm"

@@ -219,7 +219,7 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
     try {
       return std::make_unique<Ofi>(process, sink, book, fabric, 0);
     } catch (const Error& error) {
-      if (!wanted.empty()) throw;
+      if (!wanted.empty() || !fabric->has_next(refused)) throw;
       refused.push_back(fabric->provider());
       log_line("libfabric's provider %s is of no use here, so the next one follows: %s",
                fabric->provider().c_str(), error.what());
