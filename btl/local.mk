@@ -34,6 +34,7 @@ btl_sources += btl/net/sockets.cc
 btl_sources += btl/net/trial.cc
 if HAVE_UCX
 btl_sources += btl/ucx/endpoint.cc
+btl_sources += btl/ucx/lanes.cc
 btl_sources += btl/ucx/library.cc
 btl_sources += btl/ucx/regions.cc
 btl_sources += btl/ucx/trial.cc

@@ -2,6 +2,8 @@
 // NetEndpoint: the order of frames.
 #include "btl/net/endpoint.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 
 namespace tern::btl::net {
@@ -43,6 +45,27 @@ bool NetEndpoint::has_lost_frame(int64_t now_ns, int64_t timeout_ns) noexcept {
     return false;
   }
   return now_ns - lacked_since_ns_ >= timeout_ns;
+}
+
+void NetEndpoint::look_after(int64_t now_ns, int64_t timeout_ns) noexcept {
+  constexpr int64_t kProbes = 8, kLost = 2, kRarestProbeNs = 1'500'000'000;
+  if (fate.dead_locked()) return;
+  if (has_lost_frame(now_ns, timeout_ns / kLost))
+    return fail("a frame was lost: the library reconnected without resending the frame");
+  const bool waits = is_waiting() || lacks_frame();
+  const bool moved = seen_moved_ != moved_ || seen_arrivals_ != arrivals_;
+  seen_moved_ = moved_;
+  seen_arrivals_ = arrivals_;
+  if (moved || since_ns_ == 0 || waits != waited_ || (waits && host_answers())) since_ns_ = now_ns;
+  waited_ = waits;
+  const int64_t silent_ns = now_ns - since_ns_;
+  if (const char* const why = lost_by(silent_ns, timeout_ns); why != nullptr) return fail(why);
+  if (silent_ns >= timeout_ns && waits)
+    return fail(strf("no sign of its host for %lld ms; TERN_NET_TIMEOUT sets the limit",
+                     static_cast<long long>(timeout_ns / 1'000'000)));
+  if (!waits && silent_ns < std::min(timeout_ns / kProbes, kRarestProbeNs)) return;
+  if (!waits) since_ns_ = now_ns;
+  probe();
 }
 
 }  // namespace tern::btl::net

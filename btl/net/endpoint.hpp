@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetEndpoint: base of the endpoints between hosts; delivers frames in order.
+// NetEndpoint: base of the endpoints between hosts; delivers frames in order, and notices a lost
+// host.
 #pragma once
 
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/fate.hpp"
@@ -23,8 +25,25 @@ class NetEndpoint : public Endpoint {
   /// has_lost_frame() is true if the next frame has been missing for `timeout_ns`, because
   /// reconnecting loses frames. Transports call it several times per timeout.
   [[nodiscard]] bool has_lost_frame(int64_t now_ns, int64_t timeout_ns) noexcept;
+  /// look_after() probes a silent peer, and fails the endpoint if work waits for `timeout_ns`
+  /// without a sign of the peer's host. `now_ns` may stand still between looks.
+  void look_after(int64_t now_ns, int64_t timeout_ns) noexcept;
 
  protected:
+  /// Whether the host owes a sign: the end of a send, or the answer to a probe.
+  [[nodiscard]] virtual bool is_waiting() const noexcept = 0;
+  /// probe() asks for a sign, once while is_waiting(): a kProbe frame, or the library's way.
+  virtual void probe() noexcept = 0;
+  /// The reason of a loss that the transport sees by itself, or nullptr.
+  [[nodiscard]] virtual const char* lost_by(int64_t /*silent_ns*/,
+                                            int64_t /*timeout_ns*/) noexcept {
+    return nullptr;
+  }
+  [[nodiscard]] virtual bool host_answers() const noexcept { return false; }
+  virtual void fail(const std::string& why) noexcept = 0;
+  void note_moved() noexcept { ++moved_; }
+  void forget_move() noexcept { seen_moved_ = moved_; }
+  [[nodiscard]] bool has_met() const noexcept { return seen_moved_ != 0 || seen_arrivals_ != 0; }
   /// The caller calls count_sent() after sending.
   [[nodiscard]] WireHead head_for(const Header& header) const noexcept {
     WireHead head{header, own_};
@@ -57,6 +76,10 @@ class NetEndpoint : public Endpoint {
   uint16_t lacked_ = 0;
   int64_t lacked_since_ns_ = 0;
   uint32_t arrivals_ = 0;
+  uint32_t moved_ = 0;  // modulo 2^32
+  uint32_t seen_moved_ = 0, seen_arrivals_ = 0;
+  int64_t since_ns_ = 0;
+  bool waited_ = false;
   std::map<uint16_t, Early> early_;
 };
 

@@ -2,10 +2,12 @@
 // Network: first contacts and received frames.
 #include "btl/net/network.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <random>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/process_id.hpp"
@@ -124,6 +126,20 @@ void Network::refuse(const char* why) noexcept {
   told_refusal_ = true;
   log_line("dropped a frame received over %s: %s (further frames are dropped silently)", library_,
            why);
+}
+
+void Network::look_after_peers() noexcept {
+  constexpr int64_t kLooks = 16, kLongestNs = 500'000'000, kNsPerUs = 1000;
+  const int64_t now = now_ns();
+  if (now < next_look_ns_) return;
+  const int64_t timeout = process_.params.net_timeout * kNsPerUs;
+  const int64_t period = std::min(timeout / kLooks, kLongestNs);
+  watched_ns_ += std::min(now - looked_ns_, 2 * kLongestNs);
+  looked_ns_ = now;
+  next_look_ns_ = now + period;
+  if (endpoints_.empty()) return;
+  look_at_connections(watched_ns_);
+  for (auto& [key, endpoint] : endpoints_) endpoint->look_after(watched_ns_, timeout);
 }
 
 bool is_wanted(const core::Process& process, const char* transport) noexcept {

@@ -36,6 +36,9 @@ class Network : public Btl {
   [[nodiscard]] bool shares_machine(const core::Peer& peer) const;
   void arrived(std::span<const std::byte> message) noexcept;
   void refuse(const char* why) noexcept;
+  /// look_after_peers() looks several times per TERN_NET_TIMEOUT; a call between looks is cheap.
+  void look_after_peers() noexcept;
+  virtual void look_at_connections(int64_t /*now_ns*/) noexcept {}
 
   core::Process& process_;
   Sink& sink_;
@@ -58,6 +61,8 @@ class Network : public Btl {
   const uint32_t cookie_;
   Doorbell bell_;  // for a rank alone on the host
   bool told_refusal_ = false;
+  int64_t next_look_ns_ = 0, looked_ns_ = 0;
+  int64_t watched_ns_ = 1;  // stands still while this rank computes or is stopped
 };
 
 /// A transport is wanted if this process has peers on other hosts, or TERN_TRANSPORT names the

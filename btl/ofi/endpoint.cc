@@ -16,6 +16,7 @@ OfiEndpoint::OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bo
                   {.maps = maps, .zero_copy = port.zero_copy_bytes == 0 ? nullptr : this}, own),
       ZeroCopy(port.zero_copy_bytes),
       port_(port),
+      address_(address),
       to_(port.insert(address)) {}
 
 bool OfiEndpoint::begun(ssize_t result) noexcept {
@@ -25,7 +26,7 @@ bool OfiEndpoint::begun(ssize_t result) noexcept {
     fail(port_.fi.fi_strerror(static_cast<int>(-result)));
     return true;
   }
-  ++moved_;
+  note_moved();
   return true;
 }
 
@@ -33,7 +34,7 @@ bool OfiEndpoint::send(const Header& header, const void* payload) noexcept {
   if (TERN_UNLIKELY(fate.dead_locked())) return true;
   const size_t bytes = sizeof(WireHead) + header.bytes;
   constexpr size_t kMostInjected = 1024;
-  if (waiting_ == nullptr && bytes <= std::min(port_.inject_bytes, kMostInjected)) {
+  if (waiting_ == nullptr && bytes <= std::min(port_.inject_bytes(), kMostInjected)) {
     std::byte frame[kMostInjected];
     const WireHead head = head_for(header);
     std::memcpy(frame, &head, sizeof head);
@@ -135,7 +136,7 @@ void OfiEndpoint::let_go(Sending& sending) noexcept {
 void OfiEndpoint::ended(Sending& sending, int error) noexcept {
   Operation* const operation = sending.operation;
   --under_way_;
-  ++moved_;
+  note_moved();
   let_go(sending);
   if (TERN_UNLIKELY(error != 0)) fail(port_.fi.fi_strerror(error));
   if (operation != nullptr && !port_.sink_gone && --operation->left == 0) sink_.done(*operation);
@@ -145,42 +146,23 @@ void OfiEndpoint::fail(const std::string& why) noexcept {
   if (fate.end(failure(MPI_ERR_PROC_ABORTED, "%s", why.c_str()))) port_.has_failures = true;
 }
 
-void OfiEndpoint::look_after(int64_t now_ns, int64_t timeout_ns) noexcept {
-  constexpr int64_t kProbes = 8, kAttempts = 4, kLost = 2;
-  if (fate.dead_locked()) return;
-  if (has_lost_frame(now_ns, timeout_ns / kLost))
-    return fail("a frame was lost: libfabric reconnected without resending the frame");
-  const bool moved = seen_moved_ != moved_ || seen_arrivals_ != arrivals();
-  const bool was_there = seen_moved_ != 0 || seen_arrivals_ != 0;
-  seen_moved_ = moved_;
-  seen_arrivals_ = arrivals();
-  if (moved || since_ns_ == 0 || is_waiting() != waited_) {
-    since_ns_ = now_ns;
-    waited_ = is_waiting();
-    return;
-  }
-  const int64_t silent_ns = now_ns - since_ns_;
-  if (!waited_) {
-    if (silent_ns < timeout_ns / kProbes) return;
-    since_ns_ = now_ns;
-    probe();
-  } else if (silent_ns >= timeout_ns) {
-    fail(strf("no progress for %lld ms; TERN_NET_TIMEOUT sets the limit",
-              static_cast<long long>(timeout_ns / 1'000'000)));
-  } else if (probe_refused_ && was_there && port_.fabric->is_sockets() &&
-             silent_ns >= timeout_ns / kAttempts) {
-    fail("the connection has ended, and the peer accepts no new connection");
-  } else if (refused_ && waiting_ == nullptr) {
-    probe();
-  }
+const char* OfiEndpoint::lost_by(int64_t silent_ns, int64_t timeout_ns) noexcept {
+  constexpr int64_t kAttempts = 4;
+  if (!port_.fabric->is_sockets()) return nullptr;
+  if (port_.sockets.is_silent(address_) && !port_.sockets.answers(address_))
+    return "its host does not answer; TERN_NET_TIMEOUT sets the limit";
+  if (is_waiting() && probe_refused_ && has_met() && silent_ns >= timeout_ns / kAttempts)
+    return "the connection has ended, and the peer accepts no new connection";
+  return nullptr;
 }
 
 void OfiEndpoint::probe() noexcept {
+  if (is_waiting() && (!refused_ || waiting_ != nullptr)) return;
   const WireHead head = head_for({net::kProbe, 0, 0, 0, 0, 0});
-  if (sizeof head > port_.inject_bytes) return;
+  if (sizeof head > port_.inject_bytes()) return;
   const bool went = begun(::fi_inject(port_.ep(), &head, sizeof head, to_));
   probe_refused_ = !went;
-  if (went) seen_moved_ = moved_;
+  if (went) forget_move();
 }
 
 }  // namespace tern::btl::ofi

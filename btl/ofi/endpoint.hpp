@@ -26,30 +26,31 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
 
   void ended(Sending& sending, int error) noexcept;
   bool send_waiting() noexcept;
-  void look_after(int64_t now_ns, int64_t timeout_ns) noexcept;
   bool told = false;
 
  private:
   bool post(Sending& sending) noexcept;
   bool begun(ssize_t result) noexcept;
   void let_go(Sending& sending) noexcept;
-  TERN_COLD void fail(const std::string& why) noexcept;
-  TERN_COLD void probe() noexcept;
-  [[nodiscard]] bool is_waiting() const noexcept {
-    return refused_ || under_way_ != 0 || waiting_ != nullptr || lacks_frame();
+  TERN_COLD void fail(const std::string& why) noexcept override;
+  TERN_COLD void probe() noexcept override;
+  [[nodiscard]] bool is_waiting() const noexcept override {
+    return refused_ || under_way_ != 0 || waiting_ != nullptr;
   }
+  /// A stopped process fills the socket. Without a socket, no room means no connection.
+  [[nodiscard]] bool host_answers() const noexcept override {
+    return under_way_ != 0 && port_.sockets.answers(address_);
+  }
+  [[nodiscard]] const char* lost_by(int64_t silent_ns, int64_t timeout_ns) noexcept override;
 
   Port& port_;
+  const std::string address_;
   const fi_addr_t to_;
   Sending* filling_ = nullptr;
   Sending* waiting_ = nullptr;  // found libfabric's queue full; blocks later frames
   uint32_t under_way_ = 0;
   bool refused_ = false;
-  uint32_t moved_ = 0;  // sends and completions, modulo 2^32
-  uint32_t seen_moved_ = 0, seen_arrivals_ = 0;
-  int64_t since_ns_ = 0;
   bool probe_refused_ = false;
-  bool waited_ = false;
 };
 
 }  // namespace tern::btl::ofi

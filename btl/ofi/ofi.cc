@@ -4,10 +4,8 @@
 
 #include <array>
 
-#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "btl/net/sockets.hpp"
 #include "btl/net/trial.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
@@ -15,8 +13,6 @@
 
 namespace tern::btl::ofi {
 namespace {
-
-constexpr int kLimitLooks = 3;
 
 // The published address is the length of the provider's name, the name, and libfabric's address.
 struct PeerAddress {
@@ -42,7 +38,7 @@ bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
 Ofi::Ofi(core::Process& process, Sink& sink, AddressBook& book,
          std::shared_ptr<const Fabric> fabric, uint32_t channel)
     : Network(process, sink, book, channel, "libfabric", fabric->interface_variable()),
-      port_(fabric, is_to_sleep(process, *fabric)) {
+      port_(fabric, is_to_sleep(process, *fabric), process.params.net_timeout) {
   port_.post_all();
   if (port_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
 }
@@ -58,8 +54,9 @@ std::unique_ptr<Btl> Ofi::for_channel(Sink& sink, uint32_t channel) {
 
 std::string Ofi::library_address() {
   const std::string& provider = port_.fabric->provider();
-  addresses_.push_back(port_.address());
-  return static_cast<char>(provider.size()) + provider + addresses_.back();
+  const std::string own = port_.address();
+  if (port_.fabric->is_sockets()) port_.sockets.add(own);
+  return static_cast<char>(provider.size()) + provider + own;
 }
 
 std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to,
@@ -72,10 +69,7 @@ std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to
         strf("rank %u uses libfabric's provider \"%s\", but this rank uses \"%s\": set "
              "TERN_OFI_PROVIDER to a provider of all hosts (tern_info lists them)",
              leads_to.peer.rank, theirs.provider.c_str(), port_.fabric->provider().c_str()));
-  if (port_.fabric->is_sockets()) {
-    addresses_.push_back(theirs.port);
-    limits_to_set_ = kLimitLooks;
-  }
+  if (port_.fabric->is_sockets()) port_.sockets.add(theirs.port);
   return std::make_unique<OfiEndpoint>(port_, sink_, leads_to, shares_machine(leads_to.peer),
                                        theirs.port, own);
 }
@@ -156,18 +150,8 @@ void Ofi::give_up_failed() noexcept {
   }
 }
 
-void Ofi::look_after_peers() noexcept {
-  constexpr int64_t kLooks = 16, kNsPerUs = 1000;
-  const int64_t now = now_ns(), timeout = process_.params.net_timeout * kNsPerUs;
-  if (now < next_look_ns_) return;
-  next_look_ns_ = now + timeout / kLooks;
-  if (endpoints_.empty()) return;
-  if (limits_to_set_ > 0) {
-    --limits_to_set_;
-    // The last eighth of the timeout is for reconnecting.
-    (void)net::limit_silence(addresses_, process_.params.net_timeout / 8 * 7);
-  }
-  for (auto& [key, made] : endpoints_) static_cast<OfiEndpoint&>(*made).look_after(now, timeout);
+void Ofi::look_at_connections(int64_t now_ns) noexcept {
+  if (port_.fabric->is_sockets()) (void)port_.sockets.look(now_ns);
 }
 
 int Ofi::progress() noexcept {
@@ -194,6 +178,7 @@ Alarm Ofi::alarm() noexcept {
 bool Ofi::arm() noexcept {
   constexpr int kRefusals = 3;
   attention_.wake();
+  look_after_peers();
   const bool may = port_.may_sleep();
   busy_ = may ? 0 : busy_ + 1;
   return may || busy_ > kRefusals;

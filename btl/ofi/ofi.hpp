@@ -37,14 +37,11 @@ class Ofi final : public net::Network {
   TERN_COLD void post_again() noexcept;
   TERN_COLD void send_waiting() noexcept;
   TERN_COLD void give_up_failed() noexcept;
-  TERN_COLD void look_after_peers() noexcept;
+  TERN_COLD void look_at_connections(int64_t now_ns) noexcept override;
 
   Port port_;
   int busy_ = 0;
   uint32_t rounds_ = 0;
-  int64_t next_look_ns_ = 0;
-  int limits_to_set_ = 0;  // remaining searches for sockets, because connections open late
-  std::vector<std::string> addresses_;
   bool told_error_ = false;
 };
 

@@ -10,7 +10,8 @@
 
 namespace tern::btl::ofi {
 
-Port::Port(std::shared_ptr<const Fabric> of, bool sleeps) : fabric(std::move(of)), fi(fabric->fi) {
+Port::Port(std::shared_ptr<const Fabric> of, bool sleeps, int64_t timeout_us)
+    : fabric(std::move(of)), fi(fabric->fi), sockets(timeout_us) {
   const SignalsKept kept;
   fid_domain* domain = nullptr;
   require(fi, ::fi_domain(fabric->get(), fabric->info(), &domain, nullptr), "fi_domain");
@@ -28,7 +29,6 @@ Port::Port(std::shared_ptr<const Fabric> of, bool sleeps) : fabric(std::move(of)
     throw Error(MPI_ERR_OTHER,
                 strf("libfabric's provider %s has a message limit of %zu bytes, but Tern needs %zu",
                      fabric->provider().c_str(), info.ep_attr->max_msg_size, kMostFrame));
-  inject_bytes = info.tx_attr->inject_size;
   if (!fabric->wants_registration() && info.tx_attr->iov_limit >= 2) zero_copy_bytes = kMaxZeroCopy;
 }
 

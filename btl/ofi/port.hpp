@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "btl/net/blocks.hpp"
+#include "btl/net/sockets.hpp"
 #include "btl/ofi/fabric.hpp"
 
 namespace tern::btl::ofi {
@@ -52,7 +53,7 @@ struct Receive : CompletionContext {
 
 class Port {
  public:
-  Port(std::shared_ptr<const Fabric> fabric, bool sleeps);
+  Port(std::shared_ptr<const Fabric> fabric, bool sleeps, int64_t timeout_us);
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
   ~Port();
@@ -68,6 +69,10 @@ class Port {
   void post_all();
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] bool may_sleep() noexcept;
+  /// The limit of fi_inject(), with the head.
+  [[nodiscard]] size_t inject_bytes() const noexcept {
+    return fabric->info()->tx_attr->inject_size;
+  }
 
   const std::shared_ptr<const Fabric> fabric;
   const Library& fi;
@@ -79,14 +84,13 @@ class Port {
   static constexpr size_t kReceivedBytes = 4 << 20, kBuffersForMany = 4;
   net::FrameBuffers blocks{kBlocks, kPayload};
   net::FreeList<Sending> sendings{kSendings};
-  /// inject_bytes limits fi_inject(), with the head.
-  size_t inject_bytes = 0;
   /// See ZeroCopy::max_bytes; 0 if data needs registration.
   size_t zero_copy_bytes = 0;
   bool has_failures = false;
   bool sink_gone = false;
   std::vector<Receive*> unposted;
   std::vector<OfiEndpoint*> stalled;
+  net::SocketWatch sockets;
 
  private:
   void open_queue(bool sleeps);

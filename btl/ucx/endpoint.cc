@@ -16,20 +16,23 @@ constexpr size_t kSmall = 2048;
 }  // namespace
 
 UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, bool maps,
-                         const std::string& address, const Origin& own)
+                         const PulseAndAddress& address, const Origin& own)
     : NetEndpoint(sink, leads_to, {.maps = maps, .zero_copy = this, .rdma = this}, own),
       ZeroCopy(Worker::kMaxZeroCopy),
-      Rdma(worker.offloads_puts),
-      worker_(worker) {
+      worker_(worker),
+      pulse_key_(address.key),
+      pulse_word_(address.word) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
-  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  params.address = reinterpret_cast<const ucp_address_t*>(address.address.data());
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.cb = &UcxEndpoint::failed;
   params.err_handler.arg = this;
   require(worker.ucp, worker.ucp.ucp_ep_create(worker.get(), &params, &ep_),
           strf("connecting to rank %u", leads_to.peer.rank).c_str());
+  lanes_ = lanes_of(worker.ucp, ep_);
+  offloaded = lanes_.rdma;
 }
 
 UcxEndpoint::~UcxEndpoint() = default;
@@ -46,19 +49,24 @@ bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
 }
 
 bool UcxEndpoint::send_small(const Header& header, const void* payload) noexcept {
+  if (!send_now(head_for(header), payload)) return false;
+  count_sent();
+  return true;
+}
+
+bool UcxEndpoint::send_now(const WireHead& head, const void* payload) noexcept {
   std::array<std::byte, sizeof(WireHead) + kSmall> frame;
-  const WireHead head = head_for(header);
+  const size_t bytes = head.header.bytes;
   std::memcpy(frame.data(), &head, sizeof head);
-  if (header.bytes != 0) std::memcpy(frame.data() + sizeof head, payload, header.bytes);
+  if (bytes != 0) std::memcpy(frame.data() + sizeof head, payload, bytes);
   ucp_request_param_t params{};
   params.op_attr_mask =
       UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
   params.flags = UCP_AM_SEND_FLAG_EAGER;
   params.memory_type = UCS_MEMORY_TYPE_HOST;
-  if (worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, nullptr, 0, frame.data(),
-                                  sizeof head + header.bytes, &params) != nullptr)
+  if (worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, nullptr, 0, frame.data(), sizeof head + bytes,
+                                  &params) != nullptr)
     return false;
-  count_sent();
   worker_.count_send();
   return true;
 }
@@ -154,7 +162,47 @@ void UcxEndpoint::sent(void* request, ucs_status_t status, void* sent_block) noe
 void UcxEndpoint::failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept {
   auto& self = *static_cast<UcxEndpoint*>(endpoint);
   const char* const why = self.worker_.ucp.ucs_status_string(status);
-  if (self.fate.end(failure(MPI_ERR_PROC_ABORTED, "%s", why))) self.worker_.has_failures = true;
+  const bool silent = self.lanes_.sockets && self.worker_.sockets.has_ended();
+  self.fail(silent ? strf("its host does not answer; TERN_NET_TIMEOUT sets the limit (%s)", why)
+                   : std::string(why));
+}
+
+void UcxEndpoint::fail(const std::string& why) noexcept {
+  if (fate.end(failure(MPI_ERR_PROC_ABORTED, "%s", why.c_str()))) worker_.has_failures = true;
+}
+
+// The kernel acknowledges frames over sockets; SocketWatch looks at the sockets.
+void UcxEndpoint::probe() noexcept {
+  if (asked_) return;
+  if (!touch_pulse()) (void)send_now(head_for({net::kProbe, 0, 0, 0, 0, 0}), nullptr);
+  if (lanes_.sockets && !lanes_.rdma) return;
+  ucp_request_param_t params{};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.cb.send = &UcxEndpoint::answered;
+  params.user_data = this;
+  void* const request = worker_.ucp.ucp_ep_flush_nbx(ep_, &params);
+  if (UCS_PTR_IS_PTR(request))
+    asked_ = true;
+  else if (request != nullptr)
+    failed(this, ep_, UCS_PTR_STATUS(request));
+}
+
+bool UcxEndpoint::touch_pulse() noexcept {
+  static const uint64_t word = 0;
+  if (!lanes_.rdma || pulse_key_.empty()) return false;
+  if (pulse_ == nullptr) pulse_ = import_key(std::as_bytes(std::span(pulse_key_)));
+  if (pulse_ == nullptr) return false;
+  (void)start_put(*pulse_, pulse_word_, {const_cast<uint64_t*>(&word), sizeof word},
+                  worker_.pulses);
+  return true;
+}
+
+void UcxEndpoint::answered(void* request, ucs_status_t status, void* endpoint) noexcept {
+  auto& self = *static_cast<UcxEndpoint*>(endpoint);
+  self.worker_.ucp.ucp_request_free(request);
+  self.asked_ = false;
+  self.note_moved();
+  if (TERN_UNLIKELY(status != UCS_OK)) failed(&self, self.ep_, status);
 }
 
 void* UcxEndpoint::close() noexcept {

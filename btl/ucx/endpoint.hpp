@@ -5,16 +5,16 @@
 #include <string>
 
 #include "btl/net/endpoint.hpp"
+#include "btl/ucx/lanes.hpp"
+#include "btl/ucx/pulse.hpp"
 #include "btl/ucx/worker.hpp"
 
 namespace tern::btl::ucx {
 
-[[nodiscard]] bool offloads_puts(const std::shared_ptr<UcpContext>& context) noexcept;
-
 class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
  public:
   UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, bool maps,
-              const std::string& address, const Origin& own);
+              const PulseAndAddress& address, const Origin& own);
   ~UcxEndpoint() override;
 
   bool send(const Header& header, const void* payload) noexcept override;
@@ -37,6 +37,7 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
 
  private:
   [[nodiscard]] bool send_small(const Header& header, const void* payload) noexcept;
+  [[nodiscard]] bool send_now(const WireHead& head, const void* payload) noexcept;
   void* post(const void* what, size_t count, ucp_request_param_t* params, void* user_data) noexcept;
   static void sent(void* request, ucs_status_t status, void* block) noexcept;
   static void ended(void* request, ucs_status_t status, void* direct) noexcept;
@@ -44,9 +45,20 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   [[nodiscard]] Direct* direct_for(Operation& operation) noexcept;
   static void failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept;
 
+  [[nodiscard]] bool is_waiting() const noexcept override { return asked_; }
+  TERN_COLD void probe() noexcept override;
+  [[nodiscard]] bool touch_pulse() noexcept;
+  static void answered(void* request, ucs_status_t status, void* endpoint) noexcept;
+  void fail(const std::string& why) noexcept override;
+
   Worker& worker_;
   ucp_ep_h ep_ = nullptr;
+  Lanes lanes_;
+  const std::string pulse_key_;
+  const uint64_t pulse_word_;
+  std::unique_ptr<RemoteKey> pulse_;
   FrameBuffer* filling_ = nullptr;
+  bool asked_ = false;  // the host owes an acknowledgement
 };
 
 }  // namespace tern::btl::ucx

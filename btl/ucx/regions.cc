@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registered memory for puts by a peer. UCX caches registrations.
+// Registered memory for puts by a peer. UCX caches registrations. Pulse.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <vector>
 
+#include "base/error.hpp"
 #include "btl/ucx/endpoint.hpp"
+#include "mpi.h"
 
 namespace tern::btl::ucx {
 namespace {
@@ -55,15 +58,42 @@ class UcxRemoteKey final : public RemoteKey {
 
 }  // namespace
 
-// A small key means a network without registration, where puts are copies.
-bool offloads_puts(const std::shared_ptr<UcpContext>& context) noexcept {
-  constexpr size_t kEmptyKey = 16;
-  std::byte memory[64];
+Pulse::Pulse(const std::shared_ptr<UcpContext>& context) {
   try {
-    return UcxRegion(context, memory, sizeof memory).key().size() > kEmptyKey;
-  } catch (const std::exception&) {
-    return false;
+    region_ = std::make_unique<UcxRegion>(context, &word_, sizeof word_);
+  } catch (const Error&) {
   }
+}
+
+Pulse::~Pulse() = default;
+
+// A small key means a network without registration.
+std::string Pulse::key() const {
+  constexpr size_t kEmptyKey = 16;
+  if (region_ == nullptr || region_->key().size() <= kEmptyKey) return {};
+  const std::span<const std::byte> key = region_->key();
+  if (key.size() > UINT8_MAX) return {};
+  return {reinterpret_cast<const char*>(key.data()), key.size()};
+}
+
+std::string packed(const PulseAndAddress& all) {
+  std::string bytes(1, static_cast<char>(all.key.size()));
+  bytes += all.key;
+  bytes.append(reinterpret_cast<const char*>(&all.word), sizeof all.word);
+  return bytes + all.address;
+}
+
+PulseAndAddress unpacked(const std::string& bytes) {
+  PulseAndAddress all;
+  const size_t length = bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0]);
+  const size_t front = 1 + length + sizeof all.word;
+  if (bytes.size() <= front)
+    throw Error(MPI_ERR_OTHER,
+                strf("a peer published an address of only %zu bytes for UCX", bytes.size()));
+  all.key = bytes.substr(1, length);
+  std::memcpy(&all.word, bytes.data() + 1 + length, sizeof all.word);
+  all.address = bytes.substr(front);
+  return all;
 }
 
 std::unique_ptr<MemoryRegion> UcxEndpoint::register_memory(void* address, size_t bytes) noexcept {

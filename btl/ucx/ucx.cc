@@ -2,26 +2,20 @@
 // Ucx: first contacts, received frames, progress.
 #include "btl/ucx/ucx.hpp"
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "btl/net/sockets.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
 
 namespace tern::btl::ucx {
-namespace {
-
-constexpr int kLooks = 3;
-
-}  // namespace
 
 Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<UcpContext> context,
          uint32_t channel)
-    : Network(process, sink, book, channel, "UCX", "UCX_NET_DEVICES"), worker_(std::move(context)) {
-  worker_.offloads_puts = offloads_puts(worker_.context);
+    : Network(process, sink, book, channel, "UCX", "UCX_NET_DEVICES"),
+      worker_(std::move(context)),
+      pulse_(worker_.context) {
   worker_.receive_frames(&Ucx::arrived, this);
   if (worker_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
 }
@@ -50,9 +44,8 @@ std::unique_ptr<Btl> Ucx::for_channel(Sink& sink, uint32_t channel) {
 std::unique_ptr<net::NetEndpoint> Ucx::make_endpoint(const Destination& leads_to,
                                                      const std::string& address,
                                                      const Origin& own) {
-  looks_for_sockets_ = kLooks;
   return std::make_unique<UcxEndpoint>(worker_, sink_, leads_to, shares_machine(leads_to.peer),
-                                       address, own);
+                                       unpacked(address), own);
 }
 
 ucs_status_t Ucx::arrived(void* self, const void*, size_t head_bytes, void* message, size_t length,
@@ -77,14 +70,8 @@ void Ucx::give_up_failed() noexcept {
   }
 }
 
-// The searches run at once, after 50 ms, and a second later.
-void Ucx::limit_silence_of_new() noexcept {
-  constexpr int64_t kSoonNs = 50'000'000, kLaterNs = 1'000'000'000;
-  const int64_t now = now_ns();
-  if (looks_for_sockets_ < kLooks && now < next_look_ns_) return;
-  next_look_ns_ = now + (looks_for_sockets_ == kLooks ? kSoonNs : kLaterNs);
-  --looks_for_sockets_;
-  (void)net::limit_silence(worker_.descriptor(), process_.params.net_timeout);
+void Ucx::look_at_connections(int64_t now_ns) noexcept {
+  if (const int fd = worker_.descriptor(); fd >= 0) (void)worker_.sockets.look_below(fd, now_ns);
 }
 
 Alarm Ucx::alarm() noexcept {
@@ -97,17 +84,19 @@ Alarm Ucx::alarm() noexcept {
 bool Ucx::arm() noexcept {
   constexpr int kRefusals = 3;
   attention_.wake();
+  look_after_peers();
   const bool armed = worker_.ucp.ucp_worker_arm(worker_.get()) == UCS_OK;
   busy_ = armed ? 0 : busy_ + 1;
   return armed || busy_ > kRefusals;
 }
 
 int Ucx::progress() noexcept {
+  constexpr uint32_t kRoundsBetweenLooks = 63;
+  if (TERN_UNLIKELY((++rounds_ & kRoundsBetweenLooks) == 0)) look_after_peers();
   if (!attention_.is_due(worker_.has_under_way())) return 0;
   frames_ = 0;
   const bool events = worker_.progress() != 0;
   if (TERN_UNLIKELY(worker_.has_failures)) give_up_failed();
-  if (TERN_UNLIKELY(looks_for_sockets_ != 0)) limit_silence_of_new();
   attention_.looked(events);
   return frames_ + (events ? 1 : 0);
 }
@@ -122,9 +111,10 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
     log_line("cannot open UCX, so ranks on other hosts are unreachable: %s", why.c_str());
     return nullptr;
   }
-  auto context = std::make_shared<UcpContext>(*opened, static_cast<size_t>(process.world_size),
-                                              static_cast<size_t>(process.node.ranks),
-                                              process.channel_count() > 1);
+  auto context = std::make_shared<UcpContext>(
+      *opened, UcpContext::Job{static_cast<size_t>(process.world_size),
+                               static_cast<size_t>(process.node.ranks), process.params.net_timeout,
+                               process.channel_count() > 1});
   return std::make_unique<Ucx>(process, sink, book, std::move(context), 0);
 }
 

@@ -25,20 +25,22 @@ class Ucx final : public net::Network {
   Alarm alarm() noexcept override;
 
  private:
-  std::string library_address() override { return worker_.address(); }
+  std::string library_address() override {
+    return packed({pulse_.key(), pulse_.word(), worker_.address()});
+  }
   std::unique_ptr<net::NetEndpoint> make_endpoint(const Destination& leads_to,
                                                   const std::string& address,
                                                   const Origin& own) override;
   bool arm() noexcept;
   TERN_COLD void give_up_failed() noexcept;
-  TERN_COLD void limit_silence_of_new() noexcept;
+  TERN_COLD void look_at_connections(int64_t now_ns) noexcept override;
   static ucs_status_t arrived(void* self, const void* head, size_t head_bytes, void* payload,
                               size_t bytes, const ucp_am_recv_param_t* how) noexcept;
 
   Worker worker_;
+  const Pulse pulse_;
   int busy_ = 0;
-  int looks_for_sockets_ = 0;  // remaining searches for sockets, because connections open late
-  int64_t next_look_ns_ = 0;
+  uint32_t rounds_ = 0;
 };
 
 [[nodiscard]] std::vector<Trial> try_here();

@@ -18,8 +18,10 @@ namespace {
 
 struct Preset {
   const char* name;  // without UCX_
-  const char* value;
+  std::string value;
 };
+
+std::string seconds(int64_t us) { return strf("%.3fs", static_cast<double>(us) * 1e-6); }
 
 /// UCX before 1.19 drops all packets of RoCE adapters other than mlx5, because packets have the
 /// address at another place.
@@ -32,11 +34,19 @@ bool loses_packets(const Library& ucp) {
   });
 }
 
-std::vector<Preset> presets(const Library& ucp) {
+// Tern's endpoints look after their peers themselves; UCX's own limits stay above TERN_NET_TIMEOUT.
+// A queue pair waits at least (retries + 1) times UCX_RC_TIMEOUT.
+std::vector<Preset> presets(const Library& ucp, int64_t timeout_us) {
+  constexpr int64_t kMarginUs = 10'000'000, kRetries = 7;
+  const int64_t longer_us = timeout_us + kMarginUs;
   std::vector<Preset> all = {
       {"TLS", "^sm,self"},          // sm serves ranks of one host
       {"TCP_RX_SEG_SIZE", "132k"},  // a frame with kMaxZeroCopy bytes
       {"TCP_CONN_NB", "y"},         // no wait of minutes behind a firewall
+      {"KEEPALIVE_INTERVAL", "1440m"},
+      {"RC_TIMEOUT", seconds(longer_us / kRetries)},
+      {"RC_RETRY_COUNT", strf("%lld", static_cast<long long>(kRetries))},
+      {"UD_TIMEOUT", seconds(longer_us)},
   };
   if (loses_packets(ucp)) all.push_back({"UD_ETH_DGID_CHECK", "n"});
   std::erase_if(all, [](const Preset& one) {
@@ -47,17 +57,17 @@ std::vector<Preset> presets(const Library& ucp) {
 
 /// UCX 1.13 reads options of transports from the environment with each worker;
 /// ucp_config_modify() has no effect on these options.
-void preset(const Library& ucp, EnvironmentPresets* environment) {
-  for (const Preset& one : presets(ucp))
-    environment->set(strf("UCX_%s", one.name).c_str(), one.value);
+void preset(const Library& ucp, int64_t timeout_us, EnvironmentPresets* environment) {
+  for (const Preset& one : presets(ucp, timeout_us))
+    environment->set(strf("UCX_%s", one.name).c_str(), one.value.c_str());
 }
 
 }  // namespace
 
-std::string settings(const Library& ucp) {
+std::string settings(const Library& ucp, int64_t timeout_us) {
   std::string text;
-  for (const Preset& one : presets(ucp))
-    text += strf("%sUCX_%s=%s", text.empty() ? "" : ", ", one.name, one.value);
+  for (const Preset& one : presets(ucp, timeout_us))
+    text += strf("%sUCX_%s=%s", text.empty() ? "" : ", ", one.name, one.value.c_str());
   return text;
 }
 
@@ -67,11 +77,11 @@ void require(const Library& ucp, ucs_status_t status, const char* what) {
                                     ucp.ucs_status_string(status)));
 }
 
-UcpContext::UcpContext(const Library& library, size_t ranks, size_t ranks_here, bool workers)
-    : ucp(library) {
+UcpContext::UcpContext(const Library& library, const Job& job)
+    : ucp(library), timeout_us(job.timeout_us) {
   const SignalsKept kept;
   EnvironmentPresets environment;
-  preset(ucp, &environment);
+  preset(ucp, timeout_us, &environment);
   ucp_config_t* config = nullptr;
   require(ucp, ucp.ucp_config_read(nullptr, nullptr, &config), "reading UCX_ variables");
   try {
@@ -79,9 +89,9 @@ UcpContext::UcpContext(const Library& library, size_t ranks, size_t ranks_here, 
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
                         UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_ESTIMATED_NUM_PPN;
     params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP;
-    params.mt_workers_shared = workers ? 1 : 0;
-    params.estimated_num_eps = ranks;
-    params.estimated_num_ppn = ranks_here;
+    params.mt_workers_shared = job.several_workers ? 1 : 0;
+    params.estimated_num_eps = job.ranks;
+    params.estimated_num_ppn = job.ranks_here;
     require(ucp, ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_),
             "ucp_init: do UCX_TLS and UCX_NET_DEVICES allow a network?");
   } catch (...) {
@@ -93,12 +103,13 @@ UcpContext::UcpContext(const Library& library, size_t ranks, size_t ranks_here, 
 
 UcpContext::~UcpContext() { ucp.ucp_cleanup(context_); }
 
-Worker::Worker(std::shared_ptr<UcpContext> of) : context(std::move(of)), ucp(context->ucp) {
+Worker::Worker(std::shared_ptr<UcpContext> of)
+    : context(std::move(of)), ucp(context->ucp), sockets(context->timeout_us) {
   ucp_worker_params_t params{};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   EnvironmentPresets environment;
-  preset(ucp, &environment);
+  preset(ucp, context->timeout_us, &environment);
   require(ucp, ucp.ucp_worker_create(context->get(), &params, &worker_), "ucp_worker_create");
 }
 

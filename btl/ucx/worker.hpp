@@ -7,6 +7,7 @@
 #include <string>
 
 #include "btl/net/blocks.hpp"
+#include "btl/net/sockets.hpp"
 #include "btl/ucx/directs.hpp"
 #include "btl/ucx/library.hpp"
 
@@ -16,12 +17,18 @@ inline constexpr unsigned kFrameId = 0;
 
 class UcpContext {
  public:
-  UcpContext(const Library& library, size_t ranks, size_t ranks_here, bool workers);
+  struct Job {
+    size_t ranks, ranks_here;
+    int64_t timeout_us;
+    bool several_workers;
+  };
+  UcpContext(const Library& library, const Job& job);
   UcpContext(const UcpContext&) = delete;
   UcpContext& operator=(const UcpContext&) = delete;
   ~UcpContext();
   [[nodiscard]] ucp_context_h get() const noexcept { return context_; }
   const Library& ucp;
+  const int64_t timeout_us;
 
  private:
   ucp_context_h context_ = nullptr;
@@ -45,12 +52,13 @@ class Worker {
   void count_send() noexcept { dirty_ = true; }
   [[nodiscard]] bool is_quiet() noexcept;
 
-  bool offloads_puts = false;
+  Operation pulses{.left = 1};  // its end is never reported
   bool has_failures = false;
   bool sink_gone = false;
 
   const std::shared_ptr<UcpContext> context;
   const Library& ucp;
+  net::SocketWatch sockets;
   static constexpr size_t kPayload = kMostPayload;
   static constexpr size_t kBlocks = 128;
   static constexpr size_t kMaxZeroCopy = 128 << 10;
@@ -69,6 +77,6 @@ class Worker {
 
 void require(const Library& ucp, ucs_status_t status, const char* what);
 /// Tern's settings of UCX that the user has not set: "UCX_TLS=^sm,self, ...".
-[[nodiscard]] std::string settings(const Library& ucp);
+[[nodiscard]] std::string settings(const Library& ucp, int64_t timeout_us);
 
 }  // namespace tern::btl::ucx

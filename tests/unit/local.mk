@@ -88,6 +88,7 @@ unit_tests += tests/unit/btl/pool_test
 unit_tests += tests/unit/btl/behaviour_test
 unit_tests += tests/unit/btl/connection_info_test
 unit_tests += tests/unit/btl/net_endpoint_test
+unit_tests += tests/unit/btl/sockets_test
 unit_tests += tests/unit/btl/interfaces_test
 unit_tests += tests/unit/pml/contexts_test
 unit_tests += tests/unit/pml/matching_test

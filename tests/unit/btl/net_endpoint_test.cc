@@ -4,8 +4,10 @@
 
 #include <vector>
 
+#include "base/error.hpp"
 #include "btl/net/endpoint.hpp"
 #include "core/peer.hpp"
+#include "mpi.h"
 
 namespace tern::btl::net {
 namespace {
@@ -25,6 +27,18 @@ struct Deaf final : NetEndpoint {
   size_t max_payload() const noexcept override { return 64; }
   const char* transport() const noexcept override { return "deaf"; }
   const char* reason() const noexcept override { return "a test"; }
+
+  bool waits = false, answers = false;
+  int probes = 0;
+  void move() noexcept { note_moved(); }
+
+ protected:
+  bool is_waiting() const noexcept override { return waits; }
+  bool host_answers() const noexcept override { return answers; }
+  void probe() noexcept override { ++probes; }
+  void fail(const std::string& why) noexcept override {
+    (void)fate.end(failure(MPI_ERR_PROC_ABORTED, "%s", why.c_str()));
+  }
 };
 
 class NetEndpointTest : public testing::Test {
@@ -101,6 +115,40 @@ TEST_F(NetEndpointTest, AnOldProbeTellsNothingWhenNumbersHaveGoneRound) {
     ASSERT_TRUE(come(static_cast<uint16_t>(number)));
   EXPECT_FALSE(endpoint_.has_lost_frame(1, 50));
   EXPECT_FALSE(endpoint_.has_lost_frame(100, 50));
+}
+
+constexpr int64_t kSecond = 1'000'000'000, kTimeout = 60 * kSecond;
+
+TEST_F(NetEndpointTest, ProbesAnIdlePeerButNeverFails) {
+  for (int64_t now = kSecond; now < 10 * kTimeout; now += kSecond / 2)
+    endpoint_.look_after(now, kTimeout);
+  EXPECT_FALSE(endpoint_.fate.dead_locked());
+  EXPECT_NEAR(endpoint_.probes, 10 * 60 / 1.5, 2);
+}
+
+TEST_F(NetEndpointTest, FailsAfterTheTimeoutWithoutASign) {
+  endpoint_.waits = true;
+  int64_t now = kSecond;
+  for (; now < kSecond + kTimeout; now += kSecond / 2) {
+    endpoint_.look_after(now, kTimeout);
+    ASSERT_FALSE(endpoint_.fate.dead_locked()) << now;
+  }
+  endpoint_.look_after(now, kTimeout);
+  ASSERT_TRUE(endpoint_.fate.dead_locked());
+  EXPECT_NE(std::string(endpoint_.fate.why()).find("TERN_NET_TIMEOUT"), std::string::npos);
+}
+
+TEST_F(NetEndpointTest, ASignOfTheHostBeginsTheTimeoutAnew) {
+  endpoint_.waits = true;
+  for (int64_t now = kSecond; now < 10 * kTimeout; now += kSecond / 2) {
+    if (now % (kTimeout - kSecond) == 0) endpoint_.move();
+    endpoint_.look_after(now, kTimeout);
+  }
+  EXPECT_FALSE(endpoint_.fate.dead_locked());
+  endpoint_.answers = true;
+  for (int64_t now = 10 * kTimeout; now < 20 * kTimeout; now += kSecond)
+    endpoint_.look_after(now, kTimeout);
+  EXPECT_FALSE(endpoint_.fate.dead_locked());
 }
 
 }  // namespace
