@@ -28,6 +28,7 @@ class NetEndpoint : public Endpoint {
   /// look_after() probes a silent peer, and fails the endpoint if work waits for `timeout_ns`
   /// without a sign of the peer's host. `now_ns` may stand still between looks.
   void look_after(int64_t now_ns, int64_t timeout_ns) noexcept;
+  [[nodiscard]] bool has_arrivals() const noexcept { return arrivals_ != 0; }
 
  protected:
   /// Whether the host owes a sign: the end of a send, or the answer to a probe.

@@ -12,7 +12,6 @@
 #include "base/log.hpp"
 #include "base/process_id.hpp"
 #include "boot/boot.hpp"
-#include "btl/net/interfaces.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
@@ -27,23 +26,34 @@ uint64_t key_of(uint32_t rank, uint32_t channel) noexcept {
 }  // namespace
 
 Network::Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
-                 const char* library, const char* interfaces)
+                 const char* library, const char* interfaces, const Choice& choice)
     : process_(process),
       sink_(sink),
       book_(book),
       channel_(channel),
       library_(library),
+      variable_(interfaces),
+      choice_(choice),
       cookie_(std::random_device{}()) {
-  if (channel == 0 && process.explain.on()) explain(interfaces);
+  if (channel == 0 && process.explain.on()) explain();
 }
 
-void Network::explain(const char* variable) const {
+std::string Network::in_words() const {
+  const char* const set = std::getenv(variable_);
+  return set == nullptr ? words_on(interfaces(), choice_, variable_)
+                        : strf("%s=%s selects the interfaces", variable_, set);
+}
+
+void Network::explain() const {
   if (process_.boot->job().local_index != 0) return;
-  const char* const set = std::getenv(variable);
-  const std::string words = set == nullptr ? words_on(interfaces(), variable)
-                                           : strf("%s=%s selects the interfaces", variable, set);
+  const std::string words = in_words();
   process_.explain.say("network", {{"library", library_}, {"interfaces", words}},
                        strf("%s reaches other hosts: %s", library_, words.c_str()));
+}
+
+std::string Network::why_lost(const NetEndpoint& endpoint) const {
+  const std::string why = endpoint.fate.why();
+  return endpoint.has_arrivals() ? why : why + "; " + in_words();
 }
 
 // A published address is the cookie, then the library's bytes.
@@ -81,8 +91,13 @@ NetEndpoint& Network::endpoint_to(core::Peer& peer, uint32_t channel, uint32_t c
     throw Error(MPI_ERR_OTHER, strf("rank %u published an address of only %zu bytes for %s",
                                     peer.rank, address.size(), library_));
   std::memcpy(&own.cookie, address.data(), sizeof own.cookie);
-  auto endpoint =
-      make_endpoint(Destination{peer, channel, channels}, address.substr(sizeof own.cookie), own);
+  std::unique_ptr<NetEndpoint> endpoint;
+  try {
+    endpoint =
+        make_endpoint(Destination{peer, channel, channels}, address.substr(sizeof own.cookie), own);
+  } catch (const Error& error) {
+    throw Error(error.mpi_class(), strf("%s; %s", error.what(), in_words().c_str()));
+  }
   return *(endpoints_[key_of(peer.rank, channel)] = std::move(endpoint));
 }
 

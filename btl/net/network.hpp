@@ -10,6 +10,7 @@
 #include "btl/address_book.hpp"
 #include "btl/net/attention.hpp"
 #include "btl/net/endpoint.hpp"
+#include "btl/net/interfaces.hpp"
 #include "btl/transport.hpp"
 
 namespace tern::btl::net {
@@ -25,7 +26,7 @@ class Network : public Btl {
 
  protected:
   Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
-          const char* library, const char* interfaces);
+          const char* library, const char* interfaces, const Choice& choice);
 
   [[nodiscard]] virtual std::string library_address() = 0;
   /// make_endpoint() gets the peer's library_address(). Throws Error.
@@ -38,6 +39,7 @@ class Network : public Btl {
   void refuse(const char* why) noexcept;
   /// look_after_peers() looks several times per TERN_NET_TIMEOUT; a call between looks is cheap.
   void look_after_peers() noexcept;
+  [[nodiscard]] std::string why_lost(const NetEndpoint& endpoint) const;
   virtual void look_at_connections(int64_t /*now_ns*/) noexcept {}
 
   core::Process& process_;
@@ -54,10 +56,15 @@ class Network : public Btl {
   NetEndpoint& endpoint_to(core::Peer& peer, uint32_t channel, uint32_t channels,
                            const std::string& address);
   NetEndpoint* known(uint32_t rank, uint32_t channel) noexcept;
-  void explain(const char* variable) const;
+  void explain() const;
   void take(const WireHead& head, std::span<const std::byte> payload);
 
+  /// A connection that has never carried a frame may lead into a wrong network.
+  [[nodiscard]] std::string in_words() const;
+
   const char* const library_;
+  const char* const variable_;
+  const Choice choice_;
   const uint32_t cookie_;
   Doorbell bell_;  // for a rank alone on the host
   bool told_refusal_ = false;

@@ -2,6 +2,8 @@
 // Fabric: the choice of a provider.
 #include "btl/ofi/fabric.hpp"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -69,21 +71,43 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-fi_info* choose(fi_info* all, const std::string& wanted, const std::vector<std::string>& refused) {
-  if (!wanted.empty()) return first_of(all, wanted);
+/// libfabric lists each provider once per address of this host. An address of a single link needs a
+/// scope, which libfabric 1.17 loses.
+fi_info* best_of(fi_info* all, std::string_view provider, const net::Choice& choice) {
+  const std::vector<net::Interface> known = choice.used.empty() ? net::interfaces() : choice.used;
+  for (fi_info* at = first_of(all, provider); at != nullptr; at = first_of(at->next, provider)) {
+    if (at->src_addr == nullptr || at->src_addrlen < sizeof(sockaddr)) continue;
+    const std::string text = net::text_of(*static_cast<const sockaddr*>(at->src_addr));
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const net::Interface& one) { return one.address == text; }))
+      return at;
+  }
+  return first_of(all, provider);
+}
+
+bool uses_sockets(std::string_view provider) {
+  return provider.starts_with("tcp") || provider.starts_with("net");
+}
+
+fi_info* choose(fi_info* all, const std::string& wanted, const net::Choice& choice,
+                const std::vector<std::string>& refused) {
+  const auto best = [&](std::string_view name) {
+    return uses_sockets(name) ? best_of(all, name, choice) : first_of(all, name);
+  };
+  if (!wanted.empty()) return best(wanted);
   for (const std::string_view name : kKnown) {
     if (std::find(refused.begin(), refused.end(), name) != refused.end()) continue;
-    if (fi_info* const found = first_of(all, name); found != nullptr) return found;
+    if (fi_info* const found = best(name); found != nullptr) return found;
   }
   return nullptr;
 }
 
 }  // namespace
 
-Fabric::Fabric(const Library& library, const std::string& wanted,
+Fabric::Fabric(const Library& library, const std::string& wanted, const net::Choice& choice,
                const std::vector<std::string>& refused)
-    : fi(library), all_(ask(fi)) {
-  chosen_ = choose(all_, wanted, refused);
+    : fi(library), all_(ask(fi)), choice_(choice) {
+  chosen_ = choose(all_, wanted, choice, refused);
   const std::string there = joined(names_in(all_));
   int result = 0;
   if (chosen_ != nullptr) {
@@ -104,7 +128,7 @@ Fabric::Fabric(const Library& library, const std::string& wanted,
 
 bool Fabric::has_next(std::vector<std::string> refused) const {
   refused.push_back(provider_);
-  return choose(all_, "", refused) != nullptr;
+  return choose(all_, "", choice_, refused) != nullptr;
 }
 
 Fabric::~Fabric() {
@@ -126,9 +150,7 @@ const char* Fabric::interface_variable() const noexcept {
   return provider_.starts_with("net") ? "FI_NET_IFACE" : "FI_TCP_IFACE";
 }
 
-bool Fabric::is_sockets() const noexcept {
-  return provider_.starts_with("tcp") || provider_.starts_with("net");
-}
+bool Fabric::is_sockets() const noexcept { return uses_sockets(provider_); }
 
 bool Fabric::wants_registration() const noexcept {
   return (chosen_->domain_attr->mr_mode & FI_MR_LOCAL) != 0;

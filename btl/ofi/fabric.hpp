@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "btl/net/interfaces.hpp"
 #include "btl/ofi/library.hpp"
 
 namespace tern::btl::ofi {
@@ -21,7 +22,8 @@ using Fid = std::unique_ptr<T, CloseFid>;
 
 class Fabric {
  public:
-  Fabric(const Library& library, const std::string& wanted,
+  /// `choice` is for providers over sockets.
+  Fabric(const Library& library, const std::string& wanted, const net::Choice& choice,
          const std::vector<std::string>& refused = {});
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
@@ -44,6 +46,7 @@ class Fabric {
   [[nodiscard]] bool takes_many() const noexcept;
   [[nodiscard]] const char* interface_variable() const noexcept;
   [[nodiscard]] bool is_sockets() const noexcept;
+  [[nodiscard]] const net::Choice& interfaces() const noexcept { return choice_; }
   [[nodiscard]] bool wants_registration() const noexcept;
 
   const Library& fi;
@@ -51,6 +54,7 @@ class Fabric {
  private:
   fi_info* all_ = nullptr;
   fi_info* chosen_ = nullptr;
+  const net::Choice choice_;
   std::string provider_;
   Fid<fid_fabric> fabric_;
 };

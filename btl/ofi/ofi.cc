@@ -3,6 +3,7 @@
 #include "btl/ofi/ofi.hpp"
 
 #include <array>
+#include <cstdlib>
 
 #include "base/log.hpp"
 #include "boot/boot.hpp"
@@ -37,7 +38,8 @@ bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
 
 Ofi::Ofi(core::Process& process, Sink& sink, AddressBook& book,
          std::shared_ptr<const Fabric> fabric, uint32_t channel)
-    : Network(process, sink, book, channel, "libfabric", fabric->interface_variable()),
+    : Network(process, sink, book, channel, "libfabric", fabric->interface_variable(),
+              fabric->interfaces()),
       port_(fabric, is_to_sleep(process, *fabric), process.params.net_timeout) {
   port_.post_all();
   if (port_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
@@ -146,7 +148,7 @@ void Ofi::give_up_failed() noexcept {
     auto& endpoint = static_cast<OfiEndpoint&>(*made);
     if (!endpoint.fate.dead_locked() || endpoint.told) continue;
     endpoint.told = true;
-    if (!leaving_) sink_.failed(endpoint, endpoint.fate.why());
+    if (!leaving_) sink_.failed(endpoint, why_lost(endpoint));
   }
 }
 
@@ -199,8 +201,11 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   }
   // An adapter may lack room for the queues of this job; the ranks of similar hosts then agree.
   const std::string& wanted = process.params.ofi_provider;
+  const bool chosen =
+      std::getenv("FI_TCP_IFACE") != nullptr || std::getenv("FI_NET_IFACE") != nullptr;
+  const net::Choice choice = chosen ? net::Choice{} : net::choose_for(process);
   for (std::vector<std::string> refused;;) {
-    const auto fabric = std::make_shared<const Fabric>(*opened, wanted, refused);
+    const auto fabric = std::make_shared<const Fabric>(*opened, wanted, choice, refused);
     try {
       return std::make_unique<Ofi>(process, sink, book, fabric, 0);
     } catch (const Error& error) {

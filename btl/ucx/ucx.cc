@@ -2,6 +2,8 @@
 // Ucx: first contacts, received frames, progress.
 #include "btl/ucx/ucx.hpp"
 
+#include <cstdlib>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
@@ -13,7 +15,7 @@ namespace tern::btl::ucx {
 
 Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<UcpContext> context,
          uint32_t channel)
-    : Network(process, sink, book, channel, "UCX", "UCX_NET_DEVICES"),
+    : Network(process, sink, book, channel, "UCX", "UCX_NET_DEVICES", context->choice),
       worker_(std::move(context)),
       pulse_(worker_.context) {
   worker_.receive_frames(&Ucx::arrived, this);
@@ -66,7 +68,7 @@ void Ucx::give_up_failed() noexcept {
     if (!endpoint.fate.dead_locked() || endpoint.closed()) continue;
     if (void* const request = endpoint.close(); request != nullptr)
       worker_.ucp.ucp_request_free(request);
-    if (!leaving_) sink_.failed(endpoint, endpoint.fate.why());
+    if (!leaving_) sink_.failed(endpoint, why_lost(endpoint));
   }
 }
 
@@ -111,10 +113,13 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
     log_line("cannot open UCX, so ranks on other hosts are unreachable: %s", why.c_str());
     return nullptr;
   }
+  const net::Choice choice =
+      std::getenv("UCX_NET_DEVICES") == nullptr ? net::choose_for(process) : net::Choice{};
   auto context = std::make_shared<UcpContext>(
-      *opened, UcpContext::Job{static_cast<size_t>(process.world_size),
-                               static_cast<size_t>(process.node.ranks), process.params.net_timeout,
-                               process.channel_count() > 1});
+      *opened, choice,
+      UcpContext::Job{static_cast<size_t>(process.world_size),
+                      static_cast<size_t>(process.node.ranks), process.params.net_timeout,
+                      process.channel_count() > 1});
   return std::make_unique<Ucx>(process, sink, book, std::move(context), 0);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -34,6 +35,18 @@ bool loses_packets(const Library& ucp) {
   });
 }
 
+/// The chosen interfaces, and all ports of RDMA adapters: "eth0,mlx5_0:1".
+std::string devices(const net::Choice& choice) {
+  std::string text = net::names_of(choice.used);
+  for (const topo::RdmaAdapter& adapter : topo::rdma_adapters()) {
+    std::error_code none;
+    const std::string ports = "/sys/class/infiniband/" + adapter.name + "/ports";
+    for (const auto& port : std::filesystem::directory_iterator(ports, none))
+      text += strf(",%s:%s", adapter.name.c_str(), port.path().filename().c_str());
+  }
+  return text;
+}
+
 // Tern's endpoints look after their peers themselves; UCX's own limits stay above TERN_NET_TIMEOUT.
 // A queue pair waits at least (retries + 1) times UCX_RC_TIMEOUT.
 std::vector<Preset> presets(const Library& ucp, int64_t timeout_us) {
@@ -57,7 +70,10 @@ std::vector<Preset> presets(const Library& ucp, int64_t timeout_us) {
 
 /// UCX 1.13 reads options of transports from the environment with each worker;
 /// ucp_config_modify() has no effect on these options.
-void preset(const Library& ucp, int64_t timeout_us, EnvironmentPresets* environment) {
+void preset(const Library& ucp, int64_t timeout_us, const net::Choice& choice,
+            EnvironmentPresets* environment) {
+  if (!choice.used.empty() && std::getenv("UCX_NET_DEVICES") == nullptr)
+    environment->set("UCX_NET_DEVICES", devices(choice).c_str());
   for (const Preset& one : presets(ucp, timeout_us))
     environment->set(strf("UCX_%s", one.name).c_str(), one.value.c_str());
 }
@@ -77,11 +93,11 @@ void require(const Library& ucp, ucs_status_t status, const char* what) {
                                     ucp.ucs_status_string(status)));
 }
 
-UcpContext::UcpContext(const Library& library, const Job& job)
-    : ucp(library), timeout_us(job.timeout_us) {
+UcpContext::UcpContext(const Library& library, const net::Choice& of, const Job& job)
+    : ucp(library), timeout_us(job.timeout_us), choice(of) {
   const SignalsKept kept;
   EnvironmentPresets environment;
-  preset(ucp, timeout_us, &environment);
+  preset(ucp, timeout_us, choice, &environment);
   ucp_config_t* config = nullptr;
   require(ucp, ucp.ucp_config_read(nullptr, nullptr, &config), "reading UCX_ variables");
   try {
@@ -109,7 +125,7 @@ Worker::Worker(std::shared_ptr<UcpContext> of)
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   EnvironmentPresets environment;
-  preset(ucp, context->timeout_us, &environment);
+  preset(ucp, context->timeout_us, context->choice, &environment);
   require(ucp, ucp.ucp_worker_create(context->get(), &params, &worker_), "ucp_worker_create");
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "btl/net/blocks.hpp"
+#include "btl/net/interfaces.hpp"
 #include "btl/net/sockets.hpp"
 #include "btl/ucx/directs.hpp"
 #include "btl/ucx/library.hpp"
@@ -22,13 +23,14 @@ class UcpContext {
     int64_t timeout_us;
     bool several_workers;
   };
-  UcpContext(const Library& library, const Job& job);
+  UcpContext(const Library& library, const net::Choice& choice, const Job& job);
   UcpContext(const UcpContext&) = delete;
   UcpContext& operator=(const UcpContext&) = delete;
   ~UcpContext();
   [[nodiscard]] ucp_context_h get() const noexcept { return context_; }
   const Library& ucp;
   const int64_t timeout_us;
+  const net::Choice choice;
 
  private:
   ucp_context_h context_ = nullptr;

@@ -20,6 +20,6 @@ check "once on each host" once_a_host
 check "messages go from where the data lies" says 'to rank [23] by (ucx|ofi) .*: up to 128 KiB at once, from 1 KiB on without a copy here|to rank [23] by ofi'
 (on_host h1 ip link add docker0 type bridge) && (on_host h1 ip addr add 172.17.0.1/16 dev docker0) && (on_host h1 ip link set docker0 up)
 check "a bridge of containers, and the cure" says \
-  'docker0 \(172.17.0.1\)( and eth0 \(10.77.0.1\))?; docker0 reaches no other host: (UCX_NET_DEVICES|FI_(NET|TCP)_IFACE)=eth0 excludes it'
+  'docker0 \(172.17.0.1\)( and eth0 \(10.77.0.1\))?; used: eth0, because docker0 reaches no other host; (UCX_NET_DEVICES|FI_(NET|TCP)_IFACE)=NAME chooses others'
 check "which works" says '(UCX_NET_DEVICES|FI_(NET|TCP)_IFACE)=eth0 selects the interfaces' UCX_NET_DEVICES=eth0 FI_NET_IFACE=eth0 FI_TCP_IFACE=eth0
 totals
