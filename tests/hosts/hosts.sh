@@ -35,6 +35,11 @@ make_host() { # make_host NAME ADDRESS
     hostname "$1"
     mount --bind "$2/$1.boot_id" /proc/sys/kernel/random/boot_id
     mount -t tmpfs tmpfs /dev/shm
+    # A sysfs of its own: UCX reads there which interfaces a host has.
+    mkdir -p "$2/sys"
+    mount -t sysfs sysfs "$2/sys"
+    mount --rbind /sys/fs/cgroup "$2/sys/fs/cgroup"
+    mount --rbind "$2/sys" /sys
     ip link set lo up
     echo up >"$2/$1.up"
     sleep infinity &
