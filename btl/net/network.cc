@@ -26,29 +26,30 @@ uint64_t key_of(uint32_t rank, uint32_t channel) noexcept {
 }  // namespace
 
 Network::Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
-                 const char* library, const char* interfaces, const Choice& choice)
+                 LibraryFacts library)
     : process_(process),
       sink_(sink),
       book_(book),
       channel_(channel),
-      library_(library),
-      variable_(interfaces),
-      choice_(choice),
+      library_(std::move(library)),
       cookie_(std::random_device{}()) {
   if (channel == 0 && process.explain.on()) explain();
 }
 
 std::string Network::in_words() const {
-  const char* const set = std::getenv(variable_);
-  return set == nullptr ? words_on(interfaces(), choice_, variable_)
-                        : strf("%s=%s selects the interfaces", variable_, set);
+  const char* const set = std::getenv(library_.interfaces);
+  return set == nullptr ? words_on(interfaces(), library_.choice, library_.interfaces)
+                        : strf("%s=%s selects the interfaces", library_.interfaces, set);
 }
 
 void Network::explain() const {
   if (process_.boot->job().local_index != 0) return;
   const std::string words = in_words();
-  process_.explain.say("network", {{"library", library_}, {"interfaces", words}},
-                       strf("%s reaches other hosts: %s", library_, words.c_str()));
+  const std::string& settings = library_.settings;
+  process_.explain.say("network",
+                       {{"library", library_.name}, {"interfaces", words}, {"settings", settings}},
+                       strf("%s reaches other hosts: %s%s%s", library_.name, words.c_str(),
+                            settings.empty() ? "" : "; settings: ", settings.c_str()));
 }
 
 std::string Network::why_lost(const NetEndpoint& endpoint) const {
@@ -89,7 +90,7 @@ NetEndpoint& Network::endpoint_to(core::Peer& peer, uint32_t channel, uint32_t c
   Origin own{0, static_cast<uint32_t>(process_.world_rank), 0, static_cast<uint8_t>(channel_), 0};
   if (address.size() <= sizeof own.cookie)
     throw Error(MPI_ERR_OTHER, strf("rank %u published an address of only %zu bytes for %s",
-                                    peer.rank, address.size(), library_));
+                                    peer.rank, address.size(), library_.name));
   std::memcpy(&own.cookie, address.data(), sizeof own.cookie);
   std::unique_ptr<NetEndpoint> endpoint;
   try {
@@ -139,8 +140,8 @@ void Network::take(const WireHead& head, std::span<const std::byte> payload) {
 void Network::refuse(const char* why) noexcept {
   if (told_refusal_) return;
   told_refusal_ = true;
-  log_line("dropped a frame received over %s: %s (further frames are dropped silently)", library_,
-           why);
+  log_line("dropped a frame received over %s: %s (further frames are dropped silently)",
+           library_.name, why);
 }
 
 void Network::look_after_peers() noexcept {

@@ -15,6 +15,14 @@
 
 namespace tern::btl::net {
 
+/// The library of a transport, for TERN_EXPLAIN and errors.
+struct LibraryFacts {
+  const char* name;
+  const char* interfaces;  // the library's variable
+  Choice choice;
+  std::string settings;
+};
+
 class Network : public Btl {
  public:
   std::string address() final;
@@ -26,7 +34,7 @@ class Network : public Btl {
 
  protected:
   Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
-          const char* library, const char* interfaces, const Choice& choice);
+          LibraryFacts library);
 
   [[nodiscard]] virtual std::string library_address() = 0;
   /// make_endpoint() gets the peer's library_address(). Throws Error.
@@ -62,9 +70,7 @@ class Network : public Btl {
   /// A connection that has never carried a frame may lead into a wrong network.
   [[nodiscard]] std::string in_words() const;
 
-  const char* const library_;
-  const char* const variable_;
-  const Choice choice_;
+  const LibraryFacts library_;
   const uint32_t cookie_;
   Doorbell bell_;  // for a rank alone on the host
   bool told_refusal_ = false;

@@ -159,10 +159,22 @@ const char* OfiEndpoint::lost_by(int64_t silent_ns, int64_t timeout_ns) noexcept
 void OfiEndpoint::probe() noexcept {
   if (is_waiting() && (!refused_ || waiting_ != nullptr)) return;
   const WireHead head = head_for({net::kProbe, 0, 0, 0, 0, 0});
+  if (!port_.fabric->is_sockets()) return probe_with_completion(head);
   if (sizeof head > port_.inject_bytes()) return;
   const bool went = begun(::fi_inject(port_.ep(), &head, sizeof head, to_));
   probe_refused_ = !went;
   if (went) forget_move();
+}
+
+// An adapter's completion is the acknowledgement of the peer's adapter.
+void OfiEndpoint::probe_with_completion(const WireHead& head) noexcept {
+  if (begin(0) == nullptr) return;
+  Sending& sending = *filling_;
+  filling_ = nullptr;
+  *sending.block->head = head;
+  sending.bytes = 0;
+  if (!post(sending)) let_go(sending);
+  forget_move();
 }
 
 }  // namespace tern::btl::ofi

@@ -34,6 +34,7 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
   void let_go(Sending& sending) noexcept;
   TERN_COLD void fail(const std::string& why) noexcept override;
   TERN_COLD void probe() noexcept override;
+  TERN_COLD void probe_with_completion(const WireHead& head) noexcept;
   [[nodiscard]] bool is_waiting() const noexcept override {
     return refused_ || under_way_ != 0 || waiting_ != nullptr;
   }

@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "boot/boot.hpp"
+#include "btl/net/options.hpp"
 #include "btl/net/trial.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
@@ -38,8 +39,9 @@ bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
 
 Ofi::Ofi(core::Process& process, Sink& sink, AddressBook& book,
          std::shared_ptr<const Fabric> fabric, uint32_t channel)
-    : Network(process, sink, book, channel, "libfabric", fabric->interface_variable(),
-              fabric->interfaces()),
+    : Network(process, sink, book, channel,
+              {"libfabric", fabric->interface_variable(), fabric->interfaces(),
+               net::in_words(net::options_for_libfabric(process.params))}),
       port_(fabric, is_to_sleep(process, *fabric), process.params.net_timeout) {
   port_.post_all();
   if (port_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
@@ -193,6 +195,8 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   std::string why;
   EnvironmentPresets presets;
   preset(&presets, static_cast<size_t>(process.world_size));
+  for (const net::Option& one : net::options_for_libfabric(process.params))
+    presets.set(one.name, one.value);
   const Library* const opened = library(process.params.ofi_library, &why);
   if (opened == nullptr) {
     log_line("cannot open libfabric, so ranks on other hosts are unreachable through libfabric: %s",

@@ -131,7 +131,7 @@ Direct* UcxEndpoint::direct_for(Operation& operation) noexcept {
 
 Start UcxEndpoint::begun(void* request, Direct& direct) noexcept {
   if (!UCS_PTR_IS_PTR(request)) {
-    if (request != nullptr) failed(this, ep_, UCS_PTR_STATUS(request));
+    if (request != nullptr) refused(UCS_PTR_STATUS(request));
     worker_.directs.give_back(direct);
     return Start::kDone;
   }
@@ -165,6 +165,15 @@ void UcxEndpoint::failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept
   const bool silent = self.lanes_.sockets && self.worker_.sockets.has_ended();
   self.fail(silent ? strf("its host does not answer; TERN_NET_TIMEOUT sets the limit (%s)", why)
                    : std::string(why));
+}
+
+// An adapter that cannot register the caller's memory refuses at once, with a healthy peer.
+void UcxEndpoint::refused(ucs_status_t status) noexcept {
+  const std::string limit = net::lock_limit_in_words();
+  if (!limit.empty() && (status == UCS_ERR_IO_ERROR || status == UCS_ERR_NO_MEMORY))
+    return fail(
+        strf("memory for RDMA: %s; %s", worker_.ucp.ucs_status_string(status), limit.c_str()));
+  failed(this, ep_, status);
 }
 
 void UcxEndpoint::fail(const std::string& why) noexcept {

@@ -41,6 +41,7 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   void* post(const void* what, size_t count, ucp_request_param_t* params, void* user_data) noexcept;
   static void sent(void* request, ucs_status_t status, void* block) noexcept;
   static void ended(void* request, ucs_status_t status, void* direct) noexcept;
+  TERN_COLD void refused(ucs_status_t status) noexcept;
   Start begun(void* request, Direct& direct) noexcept;
   [[nodiscard]] Direct* direct_for(Operation& operation) noexcept;
   static void failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept;

@@ -27,6 +27,9 @@ class Pulse {
   std::unique_ptr<MemoryRegion> region_;
 };
 
+/// Registers 64 MiB for a moment if locked memory is limited. Throws Error.
+void require_lockable_memory(const std::shared_ptr<UcpContext>& context);
+
 /// A published address is the length of the pulse's key, the key, the word's address, and UCX's
 /// address.
 struct PulseAndAddress {

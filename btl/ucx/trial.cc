@@ -20,14 +20,14 @@ std::string attempt() {
   const Params params = Params::from(::environ, &complaints);
   const Library* const opened = library(params.ucx_library, &why);
   if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
-  const auto context = std::make_shared<UcpContext>(
-      *opened, net::Choice{}, UcpContext::Job{2, 1, params.net_timeout, true});
+  const auto context =
+      std::make_shared<UcpContext>(*opened, params, net::Choice{}, UcpContext::Job{2, 1, true});
   const std::string sent =
       net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
         return std::make_unique<Ucx>(process, sink, book, context, 0);
       });
   return strf("UCX %u.%u: %s went from one worker to another; settings: %s", opened->major,
-              opened->minor, sent.c_str(), settings(*opened, params.net_timeout).c_str());
+              opened->minor, sent.c_str(), net::in_words(context->options).c_str());
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace tern::btl::ucx {
 
 Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<UcpContext> context,
          uint32_t channel)
-    : Network(process, sink, book, channel, "UCX", "UCX_NET_DEVICES", context->choice),
+    : Network(process, sink, book, channel,
+              {"UCX", "UCX_NET_DEVICES", context->choice, net::in_words(context->options)}),
       worker_(std::move(context)),
       pulse_(worker_.context) {
   worker_.receive_frames(&Ucx::arrived, this);
@@ -116,10 +117,10 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   const net::Choice choice =
       std::getenv("UCX_NET_DEVICES") == nullptr ? net::choose_for(process) : net::Choice{};
   auto context = std::make_shared<UcpContext>(
-      *opened, choice,
+      *opened, process.params, choice,
       UcpContext::Job{static_cast<size_t>(process.world_size),
-                      static_cast<size_t>(process.node.ranks), process.params.net_timeout,
-                      process.channel_count() > 1});
+                      static_cast<size_t>(process.node.ranks), process.channel_count() > 1});
+  require_lockable_memory(context);
   return std::make_unique<Ucx>(process, sink, book, std::move(context), 0);
 }
 

@@ -17,11 +17,6 @@
 namespace tern::btl::ucx {
 namespace {
 
-struct Preset {
-  const char* name;  // without UCX_
-  std::string value;
-};
-
 std::string seconds(int64_t us) { return strf("%.3fs", static_cast<double>(us) * 1e-6); }
 
 /// UCX before 1.19 drops all packets of RoCE adapters other than mlx5, because packets have the
@@ -49,43 +44,32 @@ std::string devices(const net::Choice& choice) {
 
 // Tern's endpoints look after their peers themselves; UCX's own limits stay above TERN_NET_TIMEOUT.
 // A queue pair waits at least (retries + 1) times UCX_RC_TIMEOUT.
-std::vector<Preset> presets(const Library& ucp, int64_t timeout_us) {
+std::vector<net::Option> presets(const Library& ucp, const Params& params,
+                                 const net::Choice& choice) {
   constexpr int64_t kMarginUs = 10'000'000, kRetries = 7;
-  const int64_t longer_us = timeout_us + kMarginUs;
-  std::vector<Preset> all = {
-      {"TLS", "^sm,self"},          // sm serves ranks of one host
-      {"TCP_RX_SEG_SIZE", "132k"},  // a frame with kMaxZeroCopy bytes
-      {"TCP_CONN_NB", "y"},         // no wait of minutes behind a firewall
-      {"KEEPALIVE_INTERVAL", "1440m"},
-      {"RC_TIMEOUT", seconds(longer_us / kRetries)},
-      {"RC_RETRY_COUNT", strf("%lld", static_cast<long long>(kRetries))},
-      {"UD_TIMEOUT", seconds(longer_us)},
+  const int64_t longer_us = params.net_timeout + kMarginUs;
+  std::vector<net::Option> all = {
+      {"UCX_TLS", "^sm,self"},          // sm serves ranks of one host
+      {"UCX_TCP_RX_SEG_SIZE", "132k"},  // a frame with kMaxZeroCopy bytes
+      {"UCX_TCP_CONN_NB", "y"},         // no wait of minutes behind a firewall
+      {"UCX_KEEPALIVE_INTERVAL", "1440m"},
+      {"UCX_RC_TIMEOUT", seconds(longer_us / kRetries)},
+      {"UCX_RC_RETRY_COUNT", strf("%lld", static_cast<long long>(kRetries))},
+      {"UCX_UD_TIMEOUT", seconds(longer_us)},
   };
-  if (loses_packets(ucp)) all.push_back({"UD_ETH_DGID_CHECK", "n"});
-  std::erase_if(all, [](const Preset& one) {
-    return std::getenv(strf("UCX_%s", one.name).c_str()) != nullptr;
-  });
+  if (loses_packets(ucp)) all.push_back({"UCX_UD_ETH_DGID_CHECK", "n"});
+  if (!choice.used.empty()) all.push_back({"UCX_NET_DEVICES", devices(choice)});
+  for (const net::Option& one : net::options_for_ucx(params)) all.push_back(one);
   return all;
 }
 
 /// UCX 1.13 reads options of transports from the environment with each worker;
 /// ucp_config_modify() has no effect on these options.
-void preset(const Library& ucp, int64_t timeout_us, const net::Choice& choice,
-            EnvironmentPresets* environment) {
-  if (!choice.used.empty() && std::getenv("UCX_NET_DEVICES") == nullptr)
-    environment->set("UCX_NET_DEVICES", devices(choice).c_str());
-  for (const Preset& one : presets(ucp, timeout_us))
-    environment->set(strf("UCX_%s", one.name).c_str(), one.value.c_str());
+void preset(const std::vector<net::Option>& options, EnvironmentPresets* environment) {
+  for (const net::Option& one : options) environment->set(one.name, one.value);
 }
 
 }  // namespace
-
-std::string settings(const Library& ucp, int64_t timeout_us) {
-  std::string text;
-  for (const Preset& one : presets(ucp, timeout_us))
-    text += strf("%sUCX_%s=%s", text.empty() ? "" : ", ", one.name, one.value.c_str());
-  return text;
-}
 
 void require(const Library& ucp, ucs_status_t status, const char* what) {
   if (status != UCS_OK)
@@ -93,22 +77,26 @@ void require(const Library& ucp, ucs_status_t status, const char* what) {
                                     ucp.ucs_status_string(status)));
 }
 
-UcpContext::UcpContext(const Library& library, const net::Choice& of, const Job& job)
-    : ucp(library), timeout_us(job.timeout_us), choice(of) {
+UcpContext::UcpContext(const Library& library, const Params& params, const net::Choice& of,
+                       const Job& job)
+    : ucp(library),
+      timeout_us(params.net_timeout),
+      choice(of),
+      options(presets(library, params, of)) {
   const SignalsKept kept;
   EnvironmentPresets environment;
-  preset(ucp, timeout_us, choice, &environment);
+  preset(options, &environment);
   ucp_config_t* config = nullptr;
   require(ucp, ucp.ucp_config_read(nullptr, nullptr, &config), "reading UCX_ variables");
   try {
-    ucp_params_t params{};
-    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
-                        UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_ESTIMATED_NUM_PPN;
-    params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP;
-    params.mt_workers_shared = job.several_workers ? 1 : 0;
-    params.estimated_num_eps = job.ranks;
-    params.estimated_num_ppn = job.ranks_here;
-    require(ucp, ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_),
+    ucp_params_t asked{};
+    asked.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
+                       UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_ESTIMATED_NUM_PPN;
+    asked.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP;
+    asked.mt_workers_shared = job.several_workers ? 1 : 0;
+    asked.estimated_num_eps = job.ranks;
+    asked.estimated_num_ppn = job.ranks_here;
+    require(ucp, ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &asked, config, &context_),
             "ucp_init: do UCX_TLS and UCX_NET_DEVICES allow a network?");
   } catch (...) {
     ucp.ucp_config_release(config);
@@ -125,7 +113,7 @@ Worker::Worker(std::shared_ptr<UcpContext> of)
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   EnvironmentPresets environment;
-  preset(ucp, context->timeout_us, context->choice, &environment);
+  preset(context->options, &environment);
   require(ucp, ucp.ucp_worker_create(context->get(), &params, &worker_), "ucp_worker_create");
 }
 

@@ -8,6 +8,7 @@
 
 #include "btl/net/blocks.hpp"
 #include "btl/net/interfaces.hpp"
+#include "btl/net/options.hpp"
 #include "btl/net/sockets.hpp"
 #include "btl/ucx/directs.hpp"
 #include "btl/ucx/library.hpp"
@@ -20,10 +21,10 @@ class UcpContext {
  public:
   struct Job {
     size_t ranks, ranks_here;
-    int64_t timeout_us;
     bool several_workers;
   };
-  UcpContext(const Library& library, const net::Choice& choice, const Job& job);
+  UcpContext(const Library& library, const Params& params, const net::Choice& choice,
+             const Job& job);
   UcpContext(const UcpContext&) = delete;
   UcpContext& operator=(const UcpContext&) = delete;
   ~UcpContext();
@@ -31,6 +32,7 @@ class UcpContext {
   const Library& ucp;
   const int64_t timeout_us;
   const net::Choice choice;
+  const std::vector<net::Option> options;
 
  private:
   ucp_context_h context_ = nullptr;
@@ -78,7 +80,5 @@ class Worker {
 };
 
 void require(const Library& ucp, ucs_status_t status, const char* what);
-/// Tern's settings of UCX that the user has not set: "UCX_TLS=^sm,self, ...".
-[[nodiscard]] std::string settings(const Library& ucp, int64_t timeout_us);
 
 }  // namespace tern::btl::ucx

@@ -69,6 +69,19 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
   X(net_timeout, "TERN_NET_TIMEOUT", Seconds, 60000000, between(1000000, 86400000000), own(),      \
     "a peer on another host is lost after this time without an answer. Operations with the peer "  \
     "then fail")                                                                                   \
+  X(net_cache, "TERN_NET_CACHE", Size, 0, between(0, 1125899906842624), own(),                     \
+    "bytes of memory that UCX or libfabric keeps registered for RDMA after use. 0: a quarter of "  \
+    "ulimit -l if limited, else the library's limit")                                              \
+  X(net_rails, "TERN_NET_RAILS", Count, 0, between(0, 16), own(),                                  \
+    "adapters that one message may use (UCX). 0: UCX decides")                                     \
+  X(net_pkey, "TERN_NET_PKEY", Text, "", one_of(nullptr), own(),                                   \
+    "partition key of InfiniBand (UCX), as 0x7fff. empty: the first of full membership")           \
+  X(net_gid, "TERN_NET_GID", Text, "", one_of(nullptr), own(),                                     \
+    "index of the address in the adapter's table (show_gids), for RoCE. empty: automatic")         \
+  X(net_service_level, "TERN_NET_SERVICE_LEVEL", Text, "", one_of(nullptr), own(),                 \
+    "service level of InfiniBand (UCX), 0 to 15. empty: automatic")                                \
+  X(net_traffic_class, "TERN_NET_TRAFFIC_CLASS", Text, "", one_of(nullptr), own(),                 \
+    "traffic class of RoCE (UCX), 0 to 255: DSCP times 4. empty: automatic")                       \
   X(eager_limit, "TERN_EAGER_LIMIT", Size, 65536, between(0, 65536), own(),                        \
     "send messages up to this many bytes eagerly, before the receive is posted")                   \
   X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, between(0, 1099511627776), own(),    \

@@ -163,7 +163,7 @@ TEST(Params, NeighborAlgorithmsMayDiffer) {
 
 TEST(Params, RowsAreForUsers) {
   const std::vector<ParamRow> rows = Params::rows();
-  EXPECT_EQ(rows.size(), 31U);  // 24, two of measured collectives, and five of files
+  EXPECT_EQ(rows.size(), 37U);  // 24, two of measured collectives, five of files, six of networks
   for (const ParamRow& row : rows) {
     EXPECT_EQ(std::string(row.name).find('.'), std::string::npos) << row.name;
     EXPECT_NE(std::string(row.meaning), "") << row.name;
