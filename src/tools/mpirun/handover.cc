@@ -7,6 +7,7 @@
 #include "mpi.h"
 #include "tools/mpirun/dry_run.hpp"
 #include "tools/mpirun/elsewhere.hpp"
+#include "tools/mpirun/environment.hpp"
 #include "tools/mpirun/output_files.hpp"
 #include "tools/mpirun/spawn.hpp"
 
@@ -185,6 +186,20 @@ void prte_streams(const Options& options, Words& words) {
     words.insert(words.end(), {"--timeout", strf("%.0f", std::ceil(options.timeout_s))});
 }
 
+// prterun passes its environment to ranks of its own host only. It puts its prefix into
+// LD_LIBRARY_PATH, where the ranks' libraries could be found wrongly.
+void prte_variables(const Options& options, const App& app, const char* const* inherited,
+                    Words& words) {
+  std::set<std::string> done;
+  const auto add = [&done, &words](const std::string& name, const std::string& text) {
+    if (done.insert(name).second) words.insert(words.end(), {"-x", text});
+  };
+  for (const auto& [name, value] : variables_of(options, app)) add(name, name + "=" + value);
+  done.insert(options.unset.begin(), options.unset.end());
+  for (const std::string& name : names_for_other_hosts(inherited)) add(name, name);
+  add("LD_LIBRARY_PATH", "LD_LIBRARY_PATH=");
+}
+
 }  // namespace
 
 Handover for_srun(const Options& options, const Allocation& allocation) {
@@ -225,11 +240,13 @@ Handover for_srun(const Options& options, const Allocation& allocation) {
   return out;
 }
 
-Handover for_prterun(const Options& options) {
+Handover for_prterun(const Options& options, const Prterun& prterun, const char* const* inherited) {
   Handover out;
   common_environment(options, out);
   Words& words = out.words;
-  words = {"prterun"};
+  if (!prterun.prefix.empty()) words = {"env", "PRTE_PREFIX=" + prterun.prefix};
+  words.push_back(prterun.path);
+  if (options.as_root) words.emplace_back("--allow-run-as-root");
   prte_places(options, words);
   prte_streams(options, words);
   bool first = true;
@@ -241,8 +258,7 @@ Handover for_prterun(const Options& options) {
     if (app.ranks > 0) words.insert(words.end(), {"-n", std::to_string(app.ranks)});
     if (!app.directory.empty()) words.insert(words.end(), {"--wdir", app.directory});
     for (const std::string& name : app.sets) words.insert(words.end(), {"--pset", name});
-    for (const auto& [name, value] : variables_of(options, app))
-      words.insert(words.end(), {"-x", name + "=" + value});
+    prte_variables(options, app, inherited, words);
     const Words program = program_of(app);
     words.insert(words.end(), program.begin(), program.end());
   }
