@@ -140,7 +140,7 @@ check "TERN_PRTE without prterun" fails 1 "TERN_PRTE=$PWD: cannot start $PWD/bin
 check "a job on this host needs no prterun" prints '' env TERN_PRTE="$PWD" "$MPIRUN" -host localhost true
 mkdir bin
 printf '#!/bin/sh\nprintf "%%s\\n" "$@"; echo "A=$A"\n' >bin/prterun && chmod +x bin/prterun
-check "prterun gets the job" prints $'--host\n--map-by\n-n\n-x\n./p\n192.0.2.7:2\n2\nA=1\nA=1\n-x\nLD_LIBRARY_PATH=\n-x\nPATH\nslot:OVERSUBSCRIBE' \
+check "prterun gets the job" prints $'--host\n--map-by\n-n\n-x\n./p\n192.0.2.7:2\n2\nA=1\nA=1\n-x\nLD_LIBRARY_PATH=\n-x\nPATH\nslot' \
   env -i PATH="$PWD/bin:$PATH" "$MPIRUN" -host 192.0.2.7:2 -n 2 -genv A 1 ./p
 check "TERN_PRTE names the prterun" says "^starts: env PRTE_PREFIX=$PWD $PWD/bin/prterun --allow-run-as-root --map-by" \
   env TERN_PRTE="$PWD" "$MPIRUN" --dry-run --allow-run-as-root -host 192.0.2.7 ./p

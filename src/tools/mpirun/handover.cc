@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translates mpirun's options for srun and prterun.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -154,6 +155,16 @@ std::string program_list(const Options& options) {
   return text;
 }
 
+// With OVERSUBSCRIBE each program begins on the first host, even if another host has free slots.
+bool may_exceed_slots(const Options& options) {
+  const auto known = [](const App& app) { return app.ranks > 0; };
+  if (options.hosts.empty() || !std::all_of(options.apps.begin(), options.apps.end(), known))
+    return true;
+  int slots = 0;
+  for (const Host& host : options.hosts) slots += std::max(host.slots, 1);
+  return options.ranks() > slots;
+}
+
 void prte_places(const Options& options, Words& words) {
   const Placing& placing = options.placing;
   std::string map = prte_unit(placing.map);
@@ -163,7 +174,7 @@ void prte_places(const Options& options, Words& words) {
   else if (options.per_node > 0)
     map = strf("ppr:%d:node", options.per_node);
   if (placing.cores_each > 0) map += strf(":PE=%d", placing.cores_each);
-  if (placing.may_oversubscribe) map += ":OVERSUBSCRIBE";
+  if (placing.may_oversubscribe && may_exceed_slots(options)) map += ":OVERSUBSCRIBE";
   words.insert(words.end(), {"--map-by", map});
   if (placing.rank_given) words.insert(words.end(), {"--rank-by", prte_unit(placing.rank)});
   if (placing.bind == Bind::kNone) words.insert(words.end(), {"--bind-to", "none"});
@@ -252,9 +263,9 @@ Handover for_prterun(const Options& options, const Prterun& prterun, const char*
   bool first = true;
   for (const App& app : options.apps) {
     if (!first) words.emplace_back(":");
-    first = false;
-    if (!options.hosts.empty())
+    if (first && !options.hosts.empty())  // later programs go to the slots left
       words.insert(words.end(), {"--host", joined_hosts(options.hosts, true)});
+    first = false;
     if (app.ranks > 0) words.insert(words.end(), {"-n", std::to_string(app.ranks)});
     if (!app.directory.empty()) words.insert(words.end(), {"--wdir", app.directory});
     for (const std::string& name : app.sets) words.insert(words.end(), {"--pset", name});

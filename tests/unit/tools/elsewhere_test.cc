@@ -184,7 +184,7 @@ TEST(Prterun, Options) {
   EXPECT_EQ(prterun({"-n", "4", "-host", "a:2,b", "-x", "K=v", "-genv", "G", "1", "-wdir", "/d",
                      "./p", ":", "-n", "1", "./q"}),
             "prterun --map-by slot:OVERSUBSCRIBE --host a:2,b -n 4 --wdir /d -x G=1 -x K=v -x "
-            "LD_LIBRARY_PATH= ./p : --host a:2,b -n 1 -x G=1 -x LD_LIBRARY_PATH= ./q");
+            "LD_LIBRARY_PATH= ./p : -n 1 -x G=1 -x LD_LIBRARY_PATH= ./q");
   EXPECT_EQ(prterun({"-N", "2", "--bind-to", "socket", "--rank-by", "slot", "-l", "--stdin", "all",
                      "--timeout", "1.5", "--output", "d", "--timestamp", "--report-bindings", "p"}),
             "prterun --map-by ppr:2:node:OVERSUBSCRIBE --rank-by slot --bind-to package --display "
@@ -195,6 +195,16 @@ TEST(Prterun, Options) {
             "LD_LIBRARY_PATH= q");
   EXPECT_EQ(prterun({"--map-by", "ppr:1:numa:PE=2,nooversubscribe", "--bind-to", "none", "p"}),
             "prterun --map-by ppr:1:numa:PE=2 --bind-to none -x LD_LIBRARY_PATH= p");
+}
+
+TEST(Prterun, ProgramsFillTheSlots) {
+  EXPECT_EQ(prterun({"-host", "a:1,b:1", "-n", "1", "p", ":", "-n", "1", "q"}),
+            "prterun --map-by slot --host a:1,b:1 -n 1 -x LD_LIBRARY_PATH= p : -n 1 -x "
+            "LD_LIBRARY_PATH= q");
+  EXPECT_EQ(prterun({"-host", "a,b", "-n", "2", "p"}),
+            "prterun --map-by slot --host a,b -n 2 -x LD_LIBRARY_PATH= p");
+  EXPECT_EQ(prterun({"-host", "a,b", "-n", "3", "p"}),
+            "prterun --map-by slot:OVERSUBSCRIBE --host a,b -n 3 -x LD_LIBRARY_PATH= p");
 }
 
 TEST(Prterun, RootAndPrefix) {
