@@ -7,7 +7,7 @@
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"
 sshd=$(PATH=$PATH:/usr/sbin command -v sshd) && command -v ssh ssh-keygen >/dev/null ||
-  { echo "SKIP: ssh or sshd is not installed here (openssh-client, openssh-server)"; exit 77; }
+  { echo "ssh or sshd is not installed here (openssh-client, openssh-server)"; exit 77; }
 work=$(mktemp -d)
 servers=()
 finish() {
