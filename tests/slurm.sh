@@ -4,6 +4,8 @@
 # For nodes in other namespaces a script sets slurm_controller and redefines slurm_node_at and slurm_on.
 slurm_controller=127.0.0.1 # the address of slurmctld, seen from the nodes
 slurm_cpus=2               # per node
+slurm_gpus=0               # per node: the device files FOLDER/gpu0 and so on
+slurm_task=task/none       # or task/cgroup: a task opens only its device files
 slurm_pids=()
 
 # slurm_missing: prints the reason if no Slurm can start here; otherwise fails.
@@ -45,7 +47,7 @@ SlurmdPidFile=$folder/slurmd-%n.pid
 SlurmctldLogFile=$folder/log/ctld.log
 SlurmdLogFile=$folder/log/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin=$slurm_task
 SwitchType=switch/none
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
@@ -57,9 +59,11 @@ SchedulerType=sched/builtin
 ReturnToService=2
 SlurmdParameters=config_overrides
 END
+  [ "$slurm_gpus" = 0 ] || echo GresTypes=gpu
   for node in "$@"; do
     number=$((number + 1))
-    echo "NodeName=$node $(slurm_node_at $number "$node") CPUs=$slurm_cpus RealMemory=100 State=UNKNOWN"
+    echo "NodeName=$node $(slurm_node_at $number "$node") CPUs=$slurm_cpus RealMemory=100 State=UNKNOWN" \
+      "$([ "$slurm_gpus" = 0 ] || echo "Gres=gpu:$slurm_gpus")"
   done
   echo "PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4"
 }
@@ -68,6 +72,10 @@ END
 # CgroupPlugin=disabled and gets an empty folder; its steps then end late.
 slurm_write_cgroup() {
   local version
+  if [ $slurm_task = task/cgroup ]; then
+    printf '%s\n' CgroupPlugin=cgroup/v1 CgroupMountpoint=/sys/fs/cgroup ConstrainDevices=yes >"$1/cgroup.conf"
+    return
+  fi
   ! grep -qE ' - cgroup2? ' /proc/self/mountinfo || return 0
   version=$(srun --version | sed -E 's/^[^0-9]*([0-9]+)\.([0-9]+).*/\1\2/')
   if [ "${version:-0}" -ge 2302 ]; then
@@ -75,6 +83,14 @@ slurm_write_cgroup() {
   else
     printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=%s/cgroup\n' "$1"
   fi >"$1/cgroup.conf"
+}
+
+# slurm_write_gpus FOLDER: the device files have the numbers of NVIDIA's, and no driver.
+slurm_write_gpus() {
+  local gpu
+  for ((gpu = 0; gpu < slurm_gpus; gpu++)); do
+    mknod "$1/gpu$gpu" c 195 "$gpu" && echo "Name=gpu File=$1/gpu$gpu" || return
+  done
 }
 
 # slurm_start FOLDER NODE...: starts the daemons, exports SLURM_CONF, and waits 20 s for idle nodes. On a timeout prints the
@@ -86,6 +102,7 @@ slurm_start() {
   mkdir -p "$folder"/{state,log,munge}
   for node in "$@"; do mkdir -p "$folder"/{spool,tmp}/"$node"; done
   slurm_write_conf "$folder" "$@" >"$folder/slurm.conf"
+  [ "$slurm_gpus" = 0 ] || slurm_write_gpus "$folder" >"$folder/gres.conf" || return
   SLURM_CONF=$folder/slurm.conf slurm_write_cgroup "$folder"
   export SLURM_CONF=$folder/slurm.conf
   head -c 1024 /dev/urandom >"$folder/munge/key"

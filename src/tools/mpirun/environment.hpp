@@ -29,4 +29,8 @@ class Environment {
   std::vector<char*> block_;
 };
 
+// Returns the names of variables for ranks on other hosts: the inherited ones without variables of
+// another launcher or of the login on this host.
+[[nodiscard]] std::vector<std::string> names_for_other_hosts(const char* const* inherited);
+
 }  // namespace tern::mpirun

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translates mpirun's options for srun and prterun.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -7,6 +8,7 @@
 #include "mpi.h"
 #include "tools/mpirun/dry_run.hpp"
 #include "tools/mpirun/elsewhere.hpp"
+#include "tools/mpirun/environment.hpp"
 #include "tools/mpirun/output_files.hpp"
 #include "tools/mpirun/spawn.hpp"
 
@@ -153,6 +155,16 @@ std::string program_list(const Options& options) {
   return text;
 }
 
+// With OVERSUBSCRIBE each program begins on the first host, even if another host has free slots.
+bool may_exceed_slots(const Options& options) {
+  const auto known = [](const App& app) { return app.ranks > 0; };
+  if (options.hosts.empty() || !std::all_of(options.apps.begin(), options.apps.end(), known))
+    return true;
+  int slots = 0;
+  for (const Host& host : options.hosts) slots += std::max(host.slots, 1);
+  return options.ranks() > slots;
+}
+
 void prte_places(const Options& options, Words& words) {
   const Placing& placing = options.placing;
   std::string map = prte_unit(placing.map);
@@ -162,7 +174,7 @@ void prte_places(const Options& options, Words& words) {
   else if (options.per_node > 0)
     map = strf("ppr:%d:node", options.per_node);
   if (placing.cores_each > 0) map += strf(":PE=%d", placing.cores_each);
-  if (placing.may_oversubscribe) map += ":OVERSUBSCRIBE";
+  if (placing.may_oversubscribe && may_exceed_slots(options)) map += ":OVERSUBSCRIBE";
   words.insert(words.end(), {"--map-by", map});
   if (placing.rank_given) words.insert(words.end(), {"--rank-by", prte_unit(placing.rank)});
   if (placing.bind == Bind::kNone) words.insert(words.end(), {"--bind-to", "none"});
@@ -183,6 +195,20 @@ void prte_streams(const Options& options, Words& words) {
                                                              : strf("%d", options.input_rank)});
   if (options.timeout_s > 0)
     words.insert(words.end(), {"--timeout", strf("%.0f", std::ceil(options.timeout_s))});
+}
+
+// prterun passes its environment to ranks of its own host only. It puts its prefix into
+// LD_LIBRARY_PATH, where the ranks' libraries could be found wrongly.
+void prte_variables(const Options& options, const App& app, const char* const* inherited,
+                    Words& words) {
+  std::set<std::string> done;
+  const auto add = [&done, &words](const std::string& name, const std::string& text) {
+    if (done.insert(name).second) words.insert(words.end(), {"-x", text});
+  };
+  for (const auto& [name, value] : variables_of(options, app)) add(name, name + "=" + value);
+  done.insert(options.unset.begin(), options.unset.end());
+  for (const std::string& name : names_for_other_hosts(inherited)) add(name, name);
+  add("LD_LIBRARY_PATH", "LD_LIBRARY_PATH=");
 }
 
 }  // namespace
@@ -225,24 +251,25 @@ Handover for_srun(const Options& options, const Allocation& allocation) {
   return out;
 }
 
-Handover for_prterun(const Options& options) {
+Handover for_prterun(const Options& options, const Prterun& prterun, const char* const* inherited) {
   Handover out;
   common_environment(options, out);
   Words& words = out.words;
-  words = {"prterun"};
+  if (!prterun.prefix.empty()) words = {"env", "PRTE_PREFIX=" + prterun.prefix};
+  words.push_back(prterun.path);
+  if (options.as_root) words.emplace_back("--allow-run-as-root");
   prte_places(options, words);
   prte_streams(options, words);
   bool first = true;
   for (const App& app : options.apps) {
     if (!first) words.emplace_back(":");
-    first = false;
-    if (!options.hosts.empty())
+    if (first && !options.hosts.empty())  // later programs go to the slots left
       words.insert(words.end(), {"--host", joined_hosts(options.hosts, true)});
+    first = false;
     if (app.ranks > 0) words.insert(words.end(), {"-n", std::to_string(app.ranks)});
     if (!app.directory.empty()) words.insert(words.end(), {"--wdir", app.directory});
     for (const std::string& name : app.sets) words.insert(words.end(), {"--pset", name});
-    for (const auto& [name, value] : variables_of(options, app))
-      words.insert(words.end(), {"-x", name + "=" + value});
+    prte_variables(options, app, inherited, words);
     const Words program = program_of(app);
     words.insert(words.end(), program.begin(), program.end());
   }

@@ -90,7 +90,7 @@ int start(Options& options) {
     case Launcher::kSrun:
       return start_elsewhere(for_srun(options, allocation), options.dry_run);
     case Launcher::kPrterun:
-      return start_elsewhere(for_prterun(options), options.dry_run);
+      return start_elsewhere(for_prterun(options, find_prterun(), environ), options.dry_run);
     case Launcher::kSelf:
       break;
   }

@@ -143,6 +143,7 @@ void set_quiet(Parser& p, Values) { p.options.quiet = true; }
 void set_dry_run(Parser& p, Values) { p.options.dry_run = true; }
 void set_help(Parser& p, Values) { p.options.help = true; }
 void set_version(Parser& p, Values) { p.options.version = true; }
+void set_as_root(Parser& p, Values) { p.options.as_root = true; }
 void set_nothing(Parser&, Values) {}
 
 void set_by_core(Parser& p, Values) { parse_map_by(p, "core"); }
@@ -204,7 +205,7 @@ constexpr OptionRow kRows[] = {
    set_memory_kinds},
   {"version V", 0, "-V, --version", "print the version", set_version},
   {"help h", 0, "-h, --help", "print this", set_help},
-  {"allow-run-as-root", 0, nullptr, nullptr, set_nothing},
+  {"allow-run-as-root", 0, nullptr, nullptr, set_as_root},
   {"bycore", 0, nullptr, nullptr, set_by_core},
   {"bynode rr", 0, nullptr, nullptr, set_by_node},
   {"bysocket", 0, nullptr, nullptr, set_by_package},

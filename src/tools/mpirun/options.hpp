@@ -58,6 +58,7 @@ struct Options {
   bool timestamp_output = false;
   bool report_bindings = false;
   bool quiet = false;
+  bool as_root = false;  // root may start ranks by prterun
   bool dry_run = false;
   bool help = false;
   bool version = false;

