@@ -60,13 +60,14 @@ run() { # run FILE
   mv "$name.status.part" "$name.status"
 }
 echo ready >"$mine/ready"
+exec 9<> <(:) # read waits without a child process
 while :; do
   for file in "$mine"/*.command; do
     [ -e "$file" ] || continue
     mv "$file" "${file%%.command}.taken"
-    run "${file%%.command}.taken" &
+    run "${file%%.command}.taken" 9<&- &
   done
-  sleep 0.05
+  read -rt 0.05 -u 9
 done
 """
 
@@ -78,7 +79,8 @@ shift
 file=/run/rig/$host/agent-$BASHPID
 echo "$*" >"$file.part"
 mv "$file.part" "$file.command"
-while ! [ -e "$file.status" ]; do sleep 0.05; done
+exec 9<> <(:) # read waits without a child process
+while ! [ -e "$file.status" ]; do read -rt 0.1 -u 9; done
 cat "$file.out"
 exit "$(cat "$file.status")"
 """

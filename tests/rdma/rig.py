@@ -36,7 +36,7 @@ class Machine:
         self.log = rig.scratch / f"m{number}.log"
         self.count = 0
         links = [other for other in range(1, len(rig))] if number == 0 else [number]
-        words = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", rig.accelerator, "-cpu", "max", "-m", rig.memory, "-smp", "2", "-display", "none",
+        words = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", rig.accelerator, "-cpu", "max", "-m", rig.memory, "-smp", str(rig.cores), "-display", "none",
                  "-no-reboot", "-kernel", str(rig.system.image), "-initrd", str(rig.system.initramfs),
                  "-serial", f"file:{self.log}", "-monitor", "none",
                  "-append", f"console=ttyS0 quiet panic=-1 mitigations=off net.ifnames=0 rig.number={number} rig.links={len(links)}"]
@@ -113,7 +113,7 @@ class Rig:
 
     def __init__(self, system, count, accelerator="tcg,thread=multi"):
         self.system, self.count, self.accelerator = system, count, accelerator
-        self.memory = "2G" if count <= 2 else "1G"
+        self.memory, self.cores = ("2G", 2) if count <= 2 else ("1G", 1)
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="tern-rig-"))
         self.share = self.scratch / "share"
         self.share.mkdir()
