@@ -52,6 +52,7 @@ ip addr add %(network)s.$((number + 1))/24 dev e0
 rdma link add rxe0 type rxe netdev e0
 ulimit -l unlimited
 ulimit -c 0
+mkfifo /tmp/wait
 mine=/run/rig/m$number
 run() { # run FILE
   local name=${1%%.taken}
@@ -60,7 +61,7 @@ run() { # run FILE
   mv "$name.status.part" "$name.status"
 }
 echo ready >"$mine/ready"
-exec 9<> <(:) # read waits without a child process
+exec 9<>/tmp/wait # read waits without a child process
 while :; do
   for file in "$mine"/*.command; do
     [ -e "$file" ] || continue
@@ -79,7 +80,7 @@ shift
 file=/run/rig/$host/agent-$BASHPID
 echo "$*" >"$file.part"
 mv "$file.part" "$file.command"
-exec 9<> <(:) # read waits without a child process
+exec 9<>/tmp/wait # read waits without a child process
 while ! [ -e "$file.status" ]; do read -rt 0.1 -u 9; done
 cat "$file.out"
 exit "$(cat "$file.status")"
