@@ -98,11 +98,18 @@ closed() {
 }
 
 check "mpicc" "$MPICC" "$TOP/tests/rdma/talks.c" -o talks
+dead='ip link add X type veth peer name X-end && ip link set X-end up && ip link set X up'
 bridge() { echo "ip link add $1 type bridge && ip addr add $2 dev $1 && ip link set $1 up"; } # bridge NAME ADDRESS
 good "docker0 twins" "$(bridge docker0 172.17.0.1/16)" 'ip link del docker0'
+good "docker0 twins with containers" "$(bridge docker0 172.17.0.1/16) && ${dead//X/veth0} && ip link set veth0 master docker0" \
+  'ip link del docker0; ip link del veth0'
 good "virbr0" "$(bridge virbr0 192.168.122.1/24)" 'ip link del virbr0'
 good "an interface without carrier" 'ip link add eth1 type veth peer name other && ip addr add 10.88.0.$n/24 dev eth1 &&
   ip link set eth1 up' 'ip link del eth1'
+good "eth1 leads nowhere, own subnet" "${dead//X/eth1} && ip addr add 10.91.\$n.1/24 dev eth1" 'ip link del eth1'
+good "eth1 leads nowhere, on one host" "[ \$n = 2 ] || { ${dead//X/eth1} && ip addr add 10.91.\$n.1/24 dev eth1; }" \
+  'ip link del eth1'
+good "a0 leads nowhere, named before eth0" "${dead//X/a0} && ip addr add 10.91.\$n.1/24 dev a0" 'ip link del a0'
 good "names that do not resolve" 'echo 127.0.0.1 localhost >/run/tmp/names.$n && mount --bind /run/tmp/names.$n /etc/hosts' \
   'umount /etc/hosts'
 
@@ -113,8 +120,8 @@ for host in $used; do
 done
 no_address='ip addr flush dev eth2; ip link set eth2 down'
 good "two rails" 'ip addr add 10.78.0.$n/24 dev eth2 && ip link set eth2 up && sleep 0.2' "$no_address"
-# prterun itself needs IPv4. libfabric 1.17 takes the link's own addresses.
-[ "$TERN_TRANSPORT" != sm,ucx ] || good "IPv6 only" 'echo 0 >/proc/sys/net/ipv6/conf/eth2/accept_dad && ip link set eth2 up &&
+# prterun itself needs IPv4.
+good "IPv6 only" 'echo 0 >/proc/sys/net/ipv6/conf/eth2/accept_dad && ip link set eth2 up &&
   ip addr add fd00:77::$n/64 dev eth2 && sleep 0.2' "$no_address" UCX_NET_DEVICES=eth2 FI_TCP_IFACE=eth2 FI_NET_IFACE=eth2
 for host in $used; do ip link del "$host-2"; done
 ip link del rail
@@ -128,6 +135,6 @@ else
     undo
   fi
 fi
-[ "$TERN_TRANSPORT" != sm,ucx ] || ! wanted "a link down for half of the timeout" || check "a link down for half of the timeout" survives
+! wanted "a link down for half of the timeout" || check "a link down for half of the timeout" survives
 ! wanted "a link down for ever" || check "a link down for ever" ends
 totals

@@ -227,16 +227,16 @@ def lose_machine(breaks):
 OVER_RC = ("delay-20ms", "reorder", "loss-1")
 # name: (case, networks)
 OF_TWO = {
-    **{f"memlock-{name}": (memlock(kib), ("verbs", )) for name, kib in (("64KiB", 64), ("8MiB", 8192), ("96MiB", 98304))},
-    "partition": (loses(down, 10), ("tcp", )),
-    "killed-host": (loses(kill, 10), ("tcp", )),
-    "frozen-host": (loses(freeze, 10), ("tcp", )),
-    "stopped-rank": (stopped_rank, ("verbs", "tcp")),
+    **{f"memlock-{name}": (memlock(kib), ("rc", "verbs")) for name, kib in (("64KiB", 64), ("8MiB", 8192), ("96MiB", 98304))},
+    "partition": (loses(down, 10), (*RDMA, "tcp")),
+    "killed-host": (loses(kill, 10), (*RDMA, "tcp")),
+    "frozen-host": (loses(freeze, 10), (*RDMA, "tcp")),
+    "stopped-rank": (stopped_rank, (*RDMA, "tcp")),
     **{name: (profile(name), ("tcp", "ofi-tcp", *(("rc", ) if name in OVER_RC else ()))) for name in faults.PROFILES},
-    "down-half": (down_half, ("tcp", "rc")),
-    "down": (loses(down, 3), ("tcp", "ofi-tcp")),
-    "frozen": (loses(freeze, 3), ("tcp", "ofi-tcp")),
-    "half-open": (loses(half_open, 3), ("tcp", "ofi-tcp")),
+    "down-half": (down_half, ("tcp", "ofi-tcp", "rc")),
+    "down": (loses(down, 3), ("tcp", "ofi-tcp", "rc")),
+    "frozen": (loses(freeze, 3), ("tcp", "ofi-tcp", "rc")),
+    "half-open": (loses(half_open, 3), ("tcp", "ofi-tcp", "rc")),
 }
 OF_FIVE = {
     "kill-rank": (kill_rank, ("tcp", "rc")),
