@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/clock.hpp"
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/process_id.hpp"
@@ -37,9 +38,9 @@ Network::Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t
 }
 
 std::string Network::in_words() const {
-  const char* const set = std::getenv(library_.interfaces);
-  return set == nullptr ? words_on(interfaces(), library_.choice, library_.interfaces)
-                        : strf("%s=%s selects the interfaces", library_.interfaces, set);
+  const auto set = EnvironmentPresets::of_user(library_.interfaces);
+  return !set ? words_on(interfaces(), library_.choice, library_.interfaces)
+              : strf("%s=%s selects the interfaces", library_.interfaces, set->c_str());
 }
 
 void Network::explain() const {

@@ -5,8 +5,8 @@
 #include <sys/resource.h>
 
 #include <cstdio>
-#include <cstdlib>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 
 namespace tern::btl::net {
@@ -72,7 +72,7 @@ std::vector<Option> options_for_libfabric(const Params& params) {
 std::string in_words(const std::vector<Option>& options) {
   std::string text;
   for (const Option& one : options)
-    if (std::getenv(one.name) == nullptr)
+    if (!EnvironmentPresets::of_user(one.name))
       text += strf("%s%s=%s", text.empty() ? "" : ", ", one.name, one.value.c_str());
   return text;
 }

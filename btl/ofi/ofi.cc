@@ -3,7 +3,6 @@
 #include "btl/ofi/ofi.hpp"
 
 #include <array>
-#include <cstdlib>
 
 #include "base/log.hpp"
 #include "boot/boot.hpp"
@@ -206,7 +205,7 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   // An adapter may lack room for the queues of this job; the ranks of similar hosts then agree.
   const std::string& wanted = process.params.ofi_provider;
   const bool chosen =
-      std::getenv("FI_TCP_IFACE") != nullptr || std::getenv("FI_NET_IFACE") != nullptr;
+      EnvironmentPresets::of_user("FI_TCP_IFACE") || EnvironmentPresets::of_user("FI_NET_IFACE");
   const net::Choice choice = chosen ? net::Choice{} : net::choose_for(process);
   for (std::vector<std::string> refused;;) {
     const auto fabric = std::make_shared<const Fabric>(*opened, wanted, choice, refused);

@@ -2,8 +2,7 @@
 // Ucx: first contacts, received frames, progress.
 #include "btl/ucx/ucx.hpp"
 
-#include <cstdlib>
-
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
@@ -115,7 +114,7 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
     return nullptr;
   }
   const net::Choice choice =
-      std::getenv("UCX_NET_DEVICES") == nullptr ? net::choose_for(process) : net::Choice{};
+      EnvironmentPresets::of_user("UCX_NET_DEVICES") ? net::Choice{} : net::choose_for(process);
   auto context = std::make_shared<UcpContext>(
       *opened, process.params, choice,
       UcpContext::Job{static_cast<size_t>(process.world_size),

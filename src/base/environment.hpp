@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ class EnvironmentPresets {
     if (std::getenv(name) != nullptr) return;
     names_.emplace_back(name);
     ::setenv(name, value.c_str(), 0);
+  }
+  /// The user's value of a variable, while no other thread changes the environment.
+  [[nodiscard]] static std::optional<std::string> of_user(const char* name) {
+    const std::lock_guard<std::recursive_mutex> turn(turns());
+    const char* const value = std::getenv(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   }
 
  private:

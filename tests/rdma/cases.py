@@ -80,7 +80,7 @@ class Scene:
 
 def judge(output, arrived, witnesses, lost, timeout_s):
     """Faults of the reports: each witness reports lost ranks alone, and in time, and the library names them. The last good round is
-    before the fault, the report's arrival after the report."""
+    before the fault, or ends with the fault (a send without room), the report's arrival after the report."""
     told, named = {}, set()
     for found in LOST.finditer(output):
         told.setdefault(int(found[1]), []).append((int(found[2]), float(found[3])))
@@ -96,8 +96,9 @@ def judge(output, arrived, witnesses, lost, timeout_s):
             elif (rank, peer) not in named:
                 yield f"rank {rank} does not name rank {peer} on its host"
         since = min(seconds for _, seconds in told[rank])
-        if since < timeout_s:
-            yield f"rank {rank} reports {since} s after the last good round, expected {timeout_s} or more"
+        early = max(since, arrived.get(rank, since))
+        if early < timeout_s:
+            yield f"rank {rank} reports after {early:.1f} s, expected {timeout_s} or more"
         late = min(since, arrived.get(rank, since))
         if late > timeout_s + LATE_S:
             yield f"rank {rank} reports after {late:.1f} s, expected {timeout_s} to {timeout_s + LATE_S}"
