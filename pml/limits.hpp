@@ -17,6 +17,8 @@ inline constexpr size_t kMostEagerOnDevice = 8192;
 inline constexpr size_t kMostPrefix = 128;
 /// kLeastDirect: zero copy pays from this size on.
 inline constexpr size_t kLeastDirect = 1024;
+/// kLeastPut: RDMA writes pay from this size on, because of registration and a round trip.
+inline constexpr size_t kLeastPut = 256 << 10;
 
 struct Limits {
   static constexpr size_t kNever = SIZE_MAX;
@@ -26,6 +28,11 @@ struct Limits {
   size_t put;   // minimum for puts; 0: the transport decides
   size_t pull;  // minimum for pulling a lone message
   size_t both_ends;
+
+  /// The least bytes of a put to an endpoint with RDMA.
+  [[nodiscard]] size_t least_put(bool offloaded) const noexcept {
+    return put != 0 ? put : offloaded ? kLeastPut : kNever;
+  }
 
   explicit Limits(const core::Process& process)
       : eager(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),

@@ -34,6 +34,7 @@ struct Traffic {
   uint64_t eager = 0, eager_bytes = 0;
   uint64_t announced = 0, announced_bytes = 0;  // sent by RTS; of these:
   uint64_t piped = 0, shared = 0;               // in fragments, and copied by sender and receiver
+  uint64_t put = 0;                             // written by the sender
   void count(size_t bytes) noexcept {
     ++eager;
     eager_bytes += bytes;

@@ -100,6 +100,10 @@ void Peers::explain_contact(const PeerState& peer) const noexcept {
   if (direct)
     large = strf("in fragments of up to %s (no copy here, one there)",
                  bytes_in_words(endpoint.caps.zero_copy->max_bytes).c_str());
+  const btl::Rdma* const rdma = endpoint.caps.rdma;
+  const size_t put = rdma == nullptr ? Limits::kNever : limits_.least_put(rdma->offloaded);
+  if (put != Limits::kNever)
+    large += strf(", from %s on written by RDMA", bytes_in_words(put).c_str());
   process_.explain.say(
       "peer",
       {{"peer", rank},
@@ -122,7 +126,8 @@ void Peers::explain_traffic() const noexcept {
   if (!process_.explain.on()) return;
   for (const auto& peer : peers_) {
     const Traffic& sent = peer->sent;
-    const uint64_t read = sent.announced - std::min(sent.announced, sent.piped + sent.shared);
+    const uint64_t read =
+        sent.announced - std::min(sent.announced, sent.piped + sent.shared + sent.put);
     if (sent.eager + sent.announced == 0) continue;
     process_.explain.say(
         "traffic",
@@ -134,14 +139,16 @@ void Peers::explain_traffic() const noexcept {
          {"announced_bytes", sent.announced_bytes},
          {"in_fragments", sent.piped},
          {"by_both_ends", sent.shared},
+         {"written_by_sender", sent.put},
          {"read_by_receiver", read}},
         strf("sent to rank %u by %s: %s at once (%s), %s announced (%s): %llu in fragments, %llu "
-             "copied by both ends, %llu read by the receiver",
+             "copied by both ends, %llu written by the sender, %llu read by the receiver",
              peer->peer->rank, peer->endpoint->transport(), words_of(sent.eager).c_str(),
              bytes_in_words(sent.eager_bytes).c_str(), words_of(sent.announced).c_str(),
              bytes_in_words(sent.announced_bytes).c_str(),
              static_cast<unsigned long long>(sent.piped),
-             static_cast<unsigned long long>(sent.shared), static_cast<unsigned long long>(read)));
+             static_cast<unsigned long long>(sent.shared),
+             static_cast<unsigned long long>(sent.put), static_cast<unsigned long long>(read)));
   }
 }
 

@@ -18,13 +18,9 @@ namespace {
 constexpr size_t kPiece = 1 << 20;
 constexpr uint32_t kPieces = 4;  // puts in flight per message, to leave some to others
 
-constexpr size_t kLeast = 256 << 10;
-
 bool pays(const ProtocolContext& context, const RecvRequest& request) noexcept {
   const btl::Rdma* const rdma = request.peer->endpoint->caps.rdma;
-  const size_t bytes = request.transfer.bytes;
-  if (rdma == nullptr) return false;
-  return context.limits.put != 0 ? bytes >= context.limits.put : rdma->offloaded && bytes >= kLeast;
+  return rdma != nullptr && request.transfer.bytes >= context.limits.least_put(rdma->offloaded);
 }
 
 bool is_one_block(const Buffer& buffer) noexcept {
@@ -63,6 +59,7 @@ class PutSender final : public SenderHalf {
       return HalfStep::kFailed;
     }
     address_ = go.address;
+    ++request_.peer->sent.put;
     return HalfStep::kAgain;
   }
   HalfStep advance() noexcept override {

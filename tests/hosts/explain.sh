@@ -8,16 +8,37 @@ trap 'on_host h1 ip link del docker0; rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
 printf '#include <mpi.h>\nint main(int c, char** v) { MPI_Init(&c, &v); MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); }\n' >meet.c
 check "mpicc" "$MPICC" meet.c -o meet
+cat >large.c <<'END'
+#include <mpi.h>
+static char data[1 << 20];
+int main(int c, char** v) {
+  int rank;
+  MPI_Init(&c, &v);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) MPI_Send(data, sizeof data, MPI_CHAR, 2, 0, MPI_COMM_WORLD);
+  if (rank == 2) MPI_Recv(data, sizeof data, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+}
+END
+check "mpicc of large.c" "$MPICC" large.c -o large
+program=./meet
 says() { # says PATTERN [VARIABLE...]
   local pattern=$1
   shift
-  job 2x2 env TERN_EXPLAIN=1 "$@" ./meet >out 2>&1 || { cat out; return 1; }
+  job 2x2 env TERN_EXPLAIN=1 "$@" $program >out 2>&1 || { cat out; return 1; }
   grep -Eq -- "$pattern" out || { cat out; return 1; }
 }
 check "the library and the interfaces of a host" says 'rank 2\] (UCX|libfabric) reaches other hosts: this host has eth0 \(10.77.0.2\)'
 once_a_host() { [ "$(grep -c 'reaches other hosts' out)" = 2 ]; }
 check "once on each host" once_a_host
 check "messages go from where the data lies" says 'to rank [23] by (ucx|ofi) .*: up to 128 KiB at once, from 1 KiB on without a copy here|to rank [23] by ofi'
+if [ "$TERN_TRANSPORT" = sm,ucx ]; then # libfabric carries frames only
+  program=./large
+  check "a put is announced as a put" says 'rank 0\] to rank 2 by ucx .*, from 64 KiB on written by RDMA' TERN_TEST=net_put=65536
+  check "and counted as a put" grep -Eq 'rank 0\] sent to rank 2 by ucx: .* 1 message announced .*: 0 in fragments, 0 copied by both ends, 1 written by the sender, 0 read' out
+  program=./meet
+fi
+check "settings of the library" says 'settings: .*(UCX_MAX_RNDV_RAILS=2|FI_VERBS_GID_IDX=3)' TERN_NET_RAILS=2 TERN_NET_GID=3
 (on_host h1 ip link add docker0 type bridge) && (on_host h1 ip addr add 172.17.0.1/16 dev docker0) && (on_host h1 ip link set docker0 up)
 check "a bridge of containers, and the cure" says \
   'docker0 \(172.17.0.1\)( and eth0 \(10.77.0.1\))?; used: eth0, because docker0 reaches no other host; (UCX_NET_DEVICES|FI_(NET|TCP)_IFACE)=NAME chooses others'
