@@ -67,7 +67,8 @@ class RemoteKey {
 
 class Rdma {
  public:
-  bool offloaded = false;  // RDMA, without the peer's processor
+  explicit Rdma(bool by_network) noexcept : offloaded(by_network) {}
+  bool offloaded;  // RDMA, without the peer's processor
   [[nodiscard]] virtual std::unique_ptr<MemoryRegion> register_memory(void* address,
                                                                       size_t bytes) noexcept = 0;
   [[nodiscard]] virtual std::unique_ptr<RemoteKey> import_key(

@@ -19,6 +19,7 @@ UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to
                          const PulseAndAddress& address, const Origin& own)
     : NetEndpoint(sink, leads_to, {.maps = maps, .zero_copy = this, .rdma = this}, own),
       ZeroCopy(Worker::kMaxZeroCopy),
+      Rdma(false),
       worker_(worker),
       pulse_key_(address.key),
       pulse_word_(address.word) {
