@@ -41,7 +41,8 @@ Stripes lustre_stripes(const std::byte* text, size_t bytes) noexcept {
   const size_t count = number<uint16_t>(text + kEntryCount);
   for (size_t i = 0; i < count && kEntries + (i + 1) * kEntryBytes <= bytes; ++i) {
     const size_t at = number<uint32_t>(text + kEntries + i * kEntryBytes + kEntryOffset);
-    if (at < kEntries || at > bytes || number<uint32_t>(text + at) == kComposite) continue;
+    if (at < kEntries || at + kPlainBytes > bytes) continue;
+    if (number<uint32_t>(text + at) == kComposite) continue;
     if (const Stripes one = lustre_stripes(text + at, bytes - at); one.bytes > 0) last = one;
   }
   return last;
