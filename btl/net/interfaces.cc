@@ -118,7 +118,7 @@ Choice choose(const std::vector<Interface>& all, const std::vector<std::string>&
         ways.push_back(one);
   }
   if (ways.empty()) ways = outer;
-  if (ways.empty() || names_of(ways) == names_of(all)) return {};
+  if (ways.empty()) return {};
   for (const Interface& one : outer)
     if (std::none_of(ways.begin(), ways.end(),
                      [&](const Interface& other) { return other.name == one.name; }))
@@ -131,6 +131,7 @@ Choice choose(const std::vector<Interface>& all, const std::vector<std::string>&
   if (!others.empty())
     why.push_back("the names of other hosts lead to " + names_of(ways) + ", not to " +
                   joined(others));
+  if (why.empty()) return {};  // all interfaces, in another order
   return {ways, joined(why)};
 }
 
@@ -189,7 +190,10 @@ std::vector<std::string> addresses_of(std::vector<std::string> names) {
     asked->list.push_back(&asked->requests[i]);
   }
   const int count = static_cast<int>(asked->list.size());
-  if (::getaddrinfo_a(GAI_NOWAIT, asked->list.data(), count, nullptr) != 0) return {};
+  if (::getaddrinfo_a(GAI_NOWAIT, asked->list.data(), count, nullptr) != 0) {
+    (void)asked.release();  // some requests may be under way
+    return {};
+  }
   std::vector<std::string> addresses;
   const int64_t end = now_ns() + 1'000'000'000;
   bool late = false;

@@ -45,6 +45,9 @@ TEST(Interfaces, TheKernelsWayToPeersIsPreferred) {
   EXPECT_TRUE(choose(all, {"x", "y"}, [](const std::string& to) {
                 return to == "x" ? "10.0.0.1" : "10.1.0.1";
               }).used.empty());
+  EXPECT_TRUE(choose(all, {"x", "y"}, [](const std::string& to) {
+                return to == "x" ? "10.1.0.1" : "10.0.0.1";
+              }).used.empty());
   EXPECT_TRUE(choose(all, {"x"}, [](const std::string&) { return "127.0.0.1"; }).used.empty());
 }
 
