@@ -76,6 +76,9 @@ class Rdma {
   /// Puts are unordered. The source may be reused when the operation is done.
   [[nodiscard]] virtual Start start_put(const RemoteKey& key, uint64_t address, const iovec& from,
                                         Operation& operation) noexcept = 0;
+  /// The data is in `into` when the operation is done. Gets are unordered.
+  [[nodiscard]] virtual Start start_get(const RemoteKey& key, uint64_t address, const iovec& into,
+                                        Operation& operation) noexcept = 0;
   /// A flush is done when all earlier puts are in the peer's memory.
   [[nodiscard]] virtual Start start_flush(Operation& operation) noexcept = 0;
 

@@ -26,6 +26,8 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   std::unique_ptr<RemoteKey> import_key(std::span<const std::byte> key) noexcept override;
   Start start_put(const RemoteKey& key, uint64_t address, const iovec& from,
                   Operation& operation) noexcept override;
+  Start start_get(const RemoteKey& key, uint64_t address, const iovec& into,
+                  Operation& operation) noexcept override;
   Start start_flush(Operation& operation) noexcept override;
   size_t max_payload() const noexcept override { return Worker::kPayload; }
   const char* transport() const noexcept override { return "ucx"; }

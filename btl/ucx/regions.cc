@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registered memory for puts by a peer. UCX caches registrations. Pulse.
+// Registered memory for puts and gets by a peer. UCX caches registrations. Pulse.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -56,6 +56,20 @@ class UcxRemoteKey final : public RemoteKey {
   const std::shared_ptr<UcpContext> context_;
   const ucp_rkey_h key_;
 };
+
+ucp_request_param_t params_of(Direct& direct, ucp_send_nbx_callback_t ended) noexcept {
+  ucp_request_param_t params{};
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  params.memory_type = UCS_MEMORY_TYPE_HOST;
+  params.cb.send = ended;
+  params.user_data = &direct;
+  return params;
+}
+
+ucp_rkey_h key_in(const RemoteKey& key) noexcept {
+  return static_cast<const UcxRemoteKey&>(key).get();
+}
 
 }  // namespace
 
@@ -136,26 +150,29 @@ Start UcxEndpoint::start_put(const RemoteKey& key, uint64_t address, const iovec
   if (fate.dead_locked()) return Start::kDone;
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
-  ucp_request_param_t params{};
-  params.op_attr_mask =
-      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-  params.memory_type = UCS_MEMORY_TYPE_HOST;
-  params.cb.send = &UcxEndpoint::ended;
-  params.user_data = direct;
+  const ucp_request_param_t params = params_of(*direct, &UcxEndpoint::ended);
   worker_.count_send();
-  return begun(worker_.ucp.ucp_put_nbx(ep_, from.iov_base, from.iov_len, address,
-                                       static_cast<const UcxRemoteKey&>(key).get(), &params),
-               *direct);
+  return begun(
+      worker_.ucp.ucp_put_nbx(ep_, from.iov_base, from.iov_len, address, key_in(key), &params),
+      *direct);
+}
+
+Start UcxEndpoint::start_get(const RemoteKey& key, uint64_t address, const iovec& into,
+                             Operation& operation) noexcept {
+  if (fate.dead_locked()) return Start::kDone;
+  Direct* const direct = direct_for(operation);
+  if (direct == nullptr) return Start::kNoRoom;
+  const ucp_request_param_t params = params_of(*direct, &UcxEndpoint::ended);
+  return begun(
+      worker_.ucp.ucp_get_nbx(ep_, into.iov_base, into.iov_len, address, key_in(key), &params),
+      *direct);
 }
 
 Start UcxEndpoint::start_flush(Operation& operation) noexcept {
   if (fate.dead_locked()) return Start::kDone;
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
-  ucp_request_param_t params{};
-  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-  params.cb.send = &UcxEndpoint::ended;
-  params.user_data = direct;
+  const ucp_request_param_t params = params_of(*direct, &UcxEndpoint::ended);
   return begun(worker_.ucp.ucp_ep_flush_nbx(ep_, &params), *direct);
 }
 

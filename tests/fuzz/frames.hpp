@@ -98,6 +98,11 @@ class HostileEndpoint final : public btl::Endpoint,
                        btl::Operation& operation) noexcept override {
     return start(from, operation);
   }
+  btl::Start start_get(const btl::RemoteKey&, uint64_t, const iovec& into,
+                       btl::Operation& operation) noexcept override {
+    std::memset(into.iov_base, 7, into.iov_len);
+    return start(into, operation);
+  }
   btl::Start start_flush(btl::Operation& operation) noexcept override {
     return start({}, operation);
   }

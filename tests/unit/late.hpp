@@ -50,7 +50,8 @@ class Network {
     frame.rounds = static_cast<int>(random_() % kMostRounds);
     links_[{from, to}].push_back(std::move(frame));
   }
-  /// A flush has no data and completes after all earlier puts.
+  /// A get is a put in the other direction. A flush has no data and completes after all earlier
+  /// puts.
   struct Put {
     iovec from;
     std::byte* to;
@@ -206,6 +207,12 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
   btl::Start start_put(const btl::RemoteKey&, uint64_t address, const iovec& from,
                        btl::Operation& operation) noexcept override {
     return start({from, reinterpret_cast<std::byte*>(address), &operation});
+  }
+  btl::Start start_get(const btl::RemoteKey&, uint64_t address, const iovec& into,
+                       btl::Operation& operation) noexcept override {
+    return start({{reinterpret_cast<void*>(address), into.iov_len},
+                  static_cast<std::byte*>(into.iov_base),
+                  &operation});
   }
   btl::Start start_flush(btl::Operation& operation) noexcept override {
     return start({{}, nullptr, &operation});

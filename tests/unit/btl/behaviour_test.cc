@@ -133,6 +133,15 @@ struct Rank {
     while (!began(rdma.start_flush(operation))) continue;
     while (operation.left != 0) idle();
   }
+  void get(const RemoteKey& key, const std::byte* from, std::vector<std::byte>* into) {
+    Operation operation;
+    bool told = false;
+    operation.owner = &told;
+    const iovec part{into->data(), into->size()};
+    const auto address = reinterpret_cast<uint64_t>(from);
+    while (right.caps.rdma->start_get(key, address, part, operation) == Start::kNoRoom) idle();
+    while (operation.left != 0) idle();
+  }
   void settle() {
     while (collector.frames < sent) idle();
     EXPECT_EQ(collector.damaged, 0);
@@ -254,7 +263,7 @@ TEST_P(Behaviour, OneSidedCopiesReachThePeersMemory) {
   });
 }
 
-TEST_P(Behaviour, WhatWasPutIsThereAfterAFlush) {
+TEST_P(Behaviour, WhatWasPutIsThereAfterAFlushAndCanBeGot) {
   run([](Rank& rank) {
     if (rank.right.caps.rdma == nullptr) return;
     Rdma& rdma = *rank.right.caps.rdma;
@@ -269,6 +278,9 @@ TEST_P(Behaviour, WhatWasPutIsThereAfterAFlush) {
       ASSERT_NE(opened, nullptr);
       rank.put(*opened, theirs.data(), mine);
       EXPECT_EQ(theirs, mine);
+      std::vector<std::byte> back(bytes);
+      rank.get(*opened, theirs.data(), &back);
+      EXPECT_EQ(back, mine);
     }
     EXPECT_EQ(rdma.import_key({}), nullptr);
   });
