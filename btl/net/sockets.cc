@@ -17,13 +17,41 @@ namespace {
 
 constexpr int kDeepest = 4;
 
-bool is_connection(int fd) noexcept {
+bool is_tcp(int fd, bool wants_listener) noexcept {
   int protocol = 0, listens = 0;
   socklen_t bytes = sizeof protocol;
   if (::getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &bytes) != 0) return false;
   bytes = sizeof listens;
   return protocol == IPPROTO_TCP &&
-         ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 && listens == 0;
+         ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 &&
+         (listens != 0) == wants_listener;
+}
+
+bool is_connection(int fd) noexcept { return is_tcp(fd, false); }
+
+/// Other descriptors contain nothing.
+std::vector<int> descriptors_in(int epoll) noexcept {
+  std::vector<int> found;
+  std::FILE* const file = std::fopen(("/proc/self/fdinfo/" + std::to_string(epoll)).c_str(), "re");
+  if (file == nullptr) return found;
+  char line[256];
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    int fd = -1;
+    if (std::sscanf(line, "tfd: %d", &fd) == 1) found.push_back(fd);
+  }
+  std::fclose(file);
+  return found;
+}
+
+/// Without the standard streams.
+std::vector<int> open_descriptors() {
+  std::vector<int> found;
+  DIR* const folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return found;
+  while (const dirent* const entry = ::readdir(folder))
+    if (const int fd = std::atoi(entry->d_name); fd > STDERR_FILENO) found.push_back(fd);
+  ::closedir(folder);
+  return found;
 }
 
 void set(int fd, int level, int option, int value) noexcept {
@@ -147,13 +175,8 @@ void SocketWatch::look_at(int fd, int64_t now_ns) noexcept {
 }
 
 int SocketWatch::look_below(int epoll, int64_t now_ns, int depth) noexcept {
-  std::FILE* const file = std::fopen(("/proc/self/fdinfo/" + std::to_string(epoll)).c_str(), "re");
-  if (file == nullptr) return 0;
   int seen = 0;
-  char line[256];
-  while (std::fgets(line, sizeof line, file) != nullptr) {
-    int fd = -1;
-    if (std::sscanf(line, "tfd: %d", &fd) != 1) continue;
+  for (const int fd : descriptors_in(epoll)) {
     if (is_connection(fd)) {
       look_at(fd, now_ns);
       ++seen;
@@ -161,7 +184,6 @@ int SocketWatch::look_below(int epoll, int64_t now_ns, int depth) noexcept {
       seen += look_below(fd, now_ns, depth + 1);
     }
   }
-  std::fclose(file);
   return seen;
 }
 
@@ -173,20 +195,28 @@ int SocketWatch::look_below(int epoll, int64_t now_ns) noexcept {
 }
 
 int SocketWatch::look(int64_t now_ns) noexcept {
-  DIR* const folder = ::opendir("/proc/self/fd");
-  if (folder == nullptr) return 0;
   begin();
   int seen = 0;
-  while (const dirent* const entry = ::readdir(folder)) {
-    const int fd = std::atoi(entry->d_name);
-    if (fd <= STDERR_FILENO || !is_connection(fd)) continue;
+  for (const int fd : open_descriptors()) {
+    if (!is_connection(fd)) continue;
     if (!is_known(end_of(fd, ::getsockname)) && !is_known(end_of(fd, ::getpeername))) continue;
     look_at(fd, now_ns);
     ++seen;
   }
   end();
-  ::closedir(folder);
   return seen;
+}
+
+int epoll_listening_at(const std::string& address) {
+  const in_port_t port = place_of(address).port;
+  const auto listens = [port](int fd) {
+    return is_tcp(fd, true) && end_of(fd, ::getsockname).port == port;
+  };
+  for (const int epoll : open_descriptors()) {
+    const std::vector<int> inside = descriptors_in(epoll);
+    if (std::any_of(inside.begin(), inside.end(), listens)) return epoll;
+  }
+  return -1;
 }
 
 }  // namespace tern::btl::net

@@ -23,6 +23,10 @@ struct SocketPlace {
   auto operator<=>(const SocketPlace&) const = default;
 };
 
+/// The epoll descriptor of this process that contains the socket listening at `address` (a
+/// sockaddr), or -1. The library owns the descriptor.
+[[nodiscard]] int epoll_listening_at(const std::string& address);
+
 /// A connection is silent if sent data or a probe has had no answer for the timeout. The time of
 /// looks is the caller's, and may stand still while the caller does not look.
 class SocketWatch {

@@ -37,7 +37,8 @@ class Fabric {
   [[nodiscard]] const std::string& provider() const noexcept { return provider_; }
   /// Dedicated adapters are better polled than slept on.
   [[nodiscard]] bool is_fast() const noexcept;
-  /// The wait descriptor of "net" comes with a polling thread.
+  /// The wait descriptor of "net" comes with a polling thread; the epoll descriptor inside "net"
+  /// serves as well.
   [[nodiscard]] bool sleeps_well() const noexcept;
   /// releases_in_order() is true if libfabric releases a multi-receive buffer after all frames. TCP
   /// providers release earlier.

@@ -177,14 +177,15 @@ Alarm Ofi::alarm() noexcept {
   return {fd, [](void* self) noexcept { return static_cast<Ofi*>(self)->arm(); }, this};
 }
 
-// Some providers are always busy, so the rank sleeps after a few refusals.
-bool Ofi::arm() noexcept {
+// Some providers are always busy, so the rank sleeps for a moment after a few refusals.
+Armed Ofi::arm() noexcept {
   constexpr int kRefusals = 3;
   attention_.wake();
   look_after_peers();
   const bool may = port_.may_sleep();
   busy_ = may ? 0 : busy_ + 1;
-  return may || busy_ > kRefusals;
+  if (may) return Armed::kYes;
+  return busy_ > kRefusals ? Armed::kUnsure : Armed::kPending;
 }
 
 namespace {

@@ -30,7 +30,7 @@ class Ofi final : public net::Network {
   std::unique_ptr<net::NetEndpoint> make_endpoint(const Destination& leads_to,
                                                   const std::string& address,
                                                   const Origin& own) override;
-  bool arm() noexcept;
+  Armed arm() noexcept;
   int read_queue() noexcept;
   void completed(const fi_cq_data_entry& entry) noexcept;
   TERN_COLD void read_error() noexcept;

@@ -23,6 +23,7 @@ Port::Port(std::shared_ptr<const Fabric> of, bool sleeps, int64_t timeout_us)
   require(fi, ::fi_av_open(domain, &attributes, &av, nullptr), "fi_av_open");
   av_.reset(av);
   open_endpoint();
+  if (!fabric->sleeps_well()) descriptor_ = net::epoll_listening_at(address());
   divide_buffers();
   const fi_info& info = *fabric->info();
   if (info.ep_attr->max_msg_size < kMostFrame)
@@ -133,6 +134,7 @@ void Port::post_all() {
 }
 
 bool Port::may_sleep() noexcept {
+  if (!fabric->sleeps_well()) return true;
   fid* queue = &cq_->fid;
   return ::fi_trywait(fabric->get(), &queue, 1) == FI_SUCCESS;
 }

@@ -82,14 +82,15 @@ Alarm Ucx::alarm() noexcept {
   return {fd, [](void* self) noexcept { return static_cast<Ucx*>(self)->arm(); }, this};
 }
 
-// Some versions of UCX are always busy, so the rank sleeps after a few refusals.
-bool Ucx::arm() noexcept {
+// Some versions of UCX are always busy, so the rank sleeps for a moment after a few refusals.
+Armed Ucx::arm() noexcept {
   constexpr int kRefusals = 3;
   attention_.wake();
   look_after_peers();
   const bool armed = worker_.ucp.ucp_worker_arm(worker_.get()) == UCS_OK;
   busy_ = armed ? 0 : busy_ + 1;
-  return armed || busy_ > kRefusals;
+  if (armed) return Armed::kYes;
+  return busy_ > kRefusals ? Armed::kUnsure : Armed::kPending;
 }
 
 int Ucx::progress() noexcept {

@@ -31,7 +31,7 @@ class Ucx final : public net::Network {
   std::unique_ptr<net::NetEndpoint> make_endpoint(const Destination& leads_to,
                                                   const std::string& address,
                                                   const Origin& own) override;
-  bool arm() noexcept;
+  Armed arm() noexcept;
   TERN_COLD void give_up_failed() noexcept;
   TERN_COLD void look_at_connections(int64_t now_ns) noexcept override;
   static ucs_status_t arrived(void* self, const void* head, size_t head_bytes, void* payload,

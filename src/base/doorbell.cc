@@ -100,8 +100,8 @@ void Doorbell::sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also
 // A ring before ppoll() changes the word; a ring after ppoll() makes the pipe readable.
 void Doorbell::sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also,
                      const Descriptors& descriptors) noexcept {
-  const bool beside_a_word = also.awaited.word != nullptr;
-  const int64_t us = beside_a_word ? shortest(microseconds, kUnfencedUs) : microseconds;
+  const bool is_short = also.awaited.word != nullptr || descriptors.wants_short_sleep();
+  const int64_t us = is_short ? shortest(microseconds, kUnfencedUs) : microseconds;
   pollfd watched[Descriptors::kMost + 1];
   nfds_t count = 0;
   watched[count++] = {reading_.load(std::memory_order_relaxed) - 1, POLLIN, 0};

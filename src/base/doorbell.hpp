@@ -20,9 +20,15 @@
 
 namespace tern {
 
+enum class Armed : uint8_t {
+  kYes,
+  kPending,  // an event is pending
+  kUnsure,   // the descriptor may miss events, so sleeps are short
+};
+
 struct Alarm {
   int fd = -1;
-  bool (*arm)(void* self) noexcept = nullptr;  // false: an event is pending
+  Armed (*arm)(void* self) noexcept = nullptr;
   void* self = nullptr;
 };
 
@@ -40,10 +46,13 @@ class Descriptors {
   }
   [[nodiscard]] size_t count() const noexcept { return count_; }
   [[nodiscard]] int operator[](size_t i) const noexcept { return fds_[i]; }
+  void shorten_sleep() noexcept { short_ = true; }
+  [[nodiscard]] bool wants_short_sleep() const noexcept { return short_; }
 
  private:
   std::array<int, kMost> fds_{};
   size_t count_ = 0;
+  bool short_ = false;
 };
 
 class Doorbell {

@@ -195,8 +195,10 @@ class Progress {
   /// arm() returns false if an event is pending. The caller holds the lock.
   [[nodiscard]] bool arm(Descriptors* armed) const noexcept {
     for (const Alarm& alarm : alarms_) {
-      if (!alarm.arm(alarm.self)) return false;
+      const Armed how = alarm.arm(alarm.self);
+      if (how == Armed::kPending) return false;
       armed->add(alarm.fd);
+      if (how == Armed::kUnsure) armed->shorten_sleep();
     }
     return true;
   }
