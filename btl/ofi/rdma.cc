@@ -13,7 +13,7 @@ using Kind = Transfer::Kind;
 std::unique_ptr<MemoryRegion> OfiEndpoint::register_memory(void* address, size_t bytes) noexcept {
   fid_mr* region = nullptr;
   Regions& regions = *port_.transfers().regions;
-  if (regions.open({address, bytes}, FI_REMOTE_READ | FI_REMOTE_WRITE, &region) != 0)
+  if (regions.open_within_limit({address, bytes}, FI_REMOTE_READ | FI_REMOTE_WRITE, &region) != 0)
     return nullptr;
   const KeyAndBase both{::fi_mr_key(region), regions.base_of(address)};
   auto made = std::make_unique<OfiRegion>(port_.transfers().regions, region, both);

@@ -23,11 +23,18 @@ std::optional<KeyAndBase> unpacked(std::span<const std::byte> key) noexcept {
   return both;
 }
 
+namespace {
+
+constexpr size_t kPart = 4;
+
+}  // namespace
+
 Regions::Regions(const fi_info& info, fid_domain* domain, fid_ep* ep) noexcept
     : domain_(domain),
       ep_(ep),
       mode_(info.domain_attr->mr_mode),
-      key_bytes_(info.domain_attr->mr_key_size) {}
+      key_bytes_(info.domain_attr->mr_key_size),
+      most_(net::lock_limit().value_or(SIZE_MAX) / kPart) {}
 
 uint64_t Regions::new_key() noexcept {
   if ((mode_ & FI_MR_PROV_KEY) != 0) return 0;
@@ -50,20 +57,34 @@ int Regions::open(const iovec& memory, uint64_t access, fid_mr** made) noexcept 
     ::fi_close(&region->fid);
     return result;
   }
-  open_.insert(region);
+  open_.emplace(region, 0);
   *made = region;
   return 0;
 }
 
+int Regions::open_within_limit(const iovec& memory, uint64_t access, fid_mr** made) noexcept {
+  if (memory.iov_len > most_ - used_) return -FI_ENOMEM;
+  const int result = open(memory, access, made);
+  if (result != 0) return result;
+  open_[*made] = memory.iov_len;
+  used_ += memory.iov_len;
+  return 0;
+}
+
 void Regions::close(fid_mr* region) noexcept {
-  if (open_.erase(region) != 0) ::fi_close(&region->fid);
+  const auto found = open_.find(region);
+  if (found == open_.end()) return;
+  used_ -= found->second;
+  open_.erase(found);
+  ::fi_close(&region->fid);
 }
 
 void Regions::close_all() noexcept {
-  for (fid_mr* const region : open_) ::fi_close(&region->fid);
+  for (const auto& [region, bytes] : open_) ::fi_close(&region->fid);
   open_.clear();
 }
 
+// A registration makes libfabric's cache drop the 64 MiB, which libfabric's own buffers may need.
 void require_lockable_memory(const Fabric& fabric, Regions& regions) {
   const bool locks = (fabric.info()->domain_attr->mr_mode & (FI_MR_LOCAL | FI_MR_ALLOCATED)) != 0;
   if (!locks || !fabric.has_rdma()) return;
@@ -75,6 +96,10 @@ void require_lockable_memory(const Fabric& fabric, Regions& regions) {
         regions.close(region);
       },
       "TERN_TRANSPORT=ofi TERN_OFI_PROVIDER=net (tcp from libfabric 1.18 on) for TCP");
+  constexpr size_t kPage = 4096;
+  const auto page = std::make_unique<std::byte[]>(kPage);
+  fid_mr* region = nullptr;
+  if (regions.open({page.get(), kPage}, FI_READ, &region) == 0) regions.close(region);
 }
 
 }  // namespace tern::btl::ofi

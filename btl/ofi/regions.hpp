@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "btl/capabilities.hpp"
 #include "btl/ofi/fabric.hpp"
@@ -32,6 +32,9 @@ class Regions {
 
   /// open() returns 0, or libfabric's negative error.
   [[nodiscard]] int open(const iovec& memory, uint64_t access, fid_mr** made) noexcept;
+  /// As open(), for user memory: at most a quarter of the limit of locked memory, because libfabric
+  /// waits for ever when buffers of new connections find no room.
+  [[nodiscard]] int open_within_limit(const iovec& memory, uint64_t access, fid_mr** made) noexcept;
   void close(fid_mr* region) noexcept;
   /// Later calls of close() have no effect.
   void close_all() noexcept;
@@ -46,8 +49,10 @@ class Regions {
   fid_ep* const ep_;
   const int mode_;
   const size_t key_bytes_;
+  const size_t most_;
+  size_t used_ = 0;
   uint64_t last_key_ = 0;
-  std::unordered_set<fid_mr*> open_;
+  std::unordered_map<fid_mr*, size_t> open_;  // bytes that count in used_
 };
 
 class OfiRegion final : public MemoryRegion {

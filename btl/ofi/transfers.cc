@@ -57,8 +57,8 @@ Transfer* Transfers::take(Transfer::Kind kind, const iovec& local) noexcept {
 bool Transfers::provide_local(Transfer& transfer) noexcept {
   if (transfer.left == 0) return true;
   const uint64_t access = transfer.kind == Transfer::Kind::kPut ? FI_WRITE : FI_READ;
-  if (transfer.left > kMostCopied &&
-      regions->open({transfer.local, transfer.left}, access, &transfer.registered) == 0)
+  if (transfer.left > kMostCopied && regions->open_within_limit({transfer.local, transfer.left},
+                                                                access, &transfer.registered) == 0)
     return true;
   transfer.block = blocks_.take();
   return transfer.block != nullptr;
