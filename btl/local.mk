@@ -50,6 +50,9 @@ btl_sources += btl/ofi/fabric.cc
 btl_sources += btl/ofi/library.cc
 btl_sources += btl/ofi/ofi.cc
 btl_sources += btl/ofi/port.cc
+btl_sources += btl/ofi/rdma.cc
+btl_sources += btl/ofi/regions.cc
+btl_sources += btl/ofi/transfers.cc
 btl_sources += btl/ofi/trial.cc
 else
 btl_sources += btl/ofi/absent.cc

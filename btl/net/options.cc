@@ -5,9 +5,12 @@
 #include <sys/resource.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "mpi.h"
 
 namespace tern::btl::net {
 namespace {
@@ -92,6 +95,20 @@ std::string lock_limit_in_words() {
       "/etc/security/limits.conf; Slurm: LimitMEMLOCK=infinity of slurmd, and "
       "PropagateResourceLimitsExcept=MEMLOCK; containers: --ulimit memlock=-1)",
       *limit / 1024);
+}
+
+void require_lockable_memory(const std::function<void(const iovec&)>& try_registration,
+                             const char* other_network) {
+  constexpr size_t kTried = 64 << 20;
+  if (!lock_limit()) return;
+  const std::unique_ptr<void, decltype(&std::free)> memory(std::malloc(kTried), &std::free);
+  if (memory == nullptr) return;
+  try {
+    try_registration({memory.get(), kTried});
+  } catch (const Error& error) {
+    throw Error(MPI_ERR_OTHER, strf("%s (64 MiB, for RDMA); %s; or %s", error.what(),
+                                    lock_limit_in_words().c_str(), other_network));
+  }
 }
 
 }  // namespace tern::btl::net

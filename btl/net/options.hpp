@@ -2,7 +2,10 @@
 // Options: Tern's parameters of networks as variables of UCX and libfabric.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,5 +27,9 @@ struct Option {
 [[nodiscard]] std::optional<size_t> lock_limit();
 /// "ulimit -l allows 64 KiB. Cure: ...", or empty.
 [[nodiscard]] std::string lock_limit_in_words();
+/// If locked memory is limited, `try_registration` registers 64 MiB for a moment, or throws Error.
+/// The Error then also has the limit, and `other_network`.
+void require_lockable_memory(const std::function<void(const iovec&)>& try_registration,
+                             const char* other_network);
 
 }  // namespace tern::btl::net

@@ -11,10 +11,14 @@
 namespace tern::btl::ofi {
 
 OfiEndpoint::OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bool maps,
-                         const std::string& address, const Origin& own)
+                         const std::string& address, bool has_rdma, const Origin& own)
     : NetEndpoint(sink, leads_to,
-                  {.maps = maps, .zero_copy = port.zero_copy_bytes == 0 ? nullptr : this}, own),
+                  {.maps = maps,
+                   .zero_copy = port.zero_copy_bytes == 0 ? nullptr : this,
+                   .rdma = has_rdma ? this : nullptr},
+                  own),
       ZeroCopy(port.zero_copy_bytes),
+      Rdma(port.transfers().offloaded()),
       port_(port),
       address_(address),
       to_(port.insert(address)) {}
@@ -79,10 +83,10 @@ void OfiEndpoint::commit(const Header& header) noexcept {
 }
 
 bool OfiEndpoint::post(Sending& sending) noexcept {
-  sending.receives = false;
+  sending.of = CompletionContext::Of::kSending;
   const ssize_t result =
       ::fi_send(port_.ep(), sending.block->head, sizeof(WireHead) + sending.bytes,
-                port_.blocks_key(), to_, static_cast<CompletionContext*>(&sending));
+                port_.transfers().blocks_key, to_, static_cast<CompletionContext*>(&sending));
   if (!begun(result)) return false;
   if (result == 0)
     ++under_way_;
@@ -112,7 +116,7 @@ Start OfiEndpoint::start_send(const Header& header, const iovec& prefix, const i
   std::memcpy(sending->front.data(), &head, sizeof head);
   if (prefix.iov_len != 0)
     std::memcpy(sending->front.data() + sizeof head, prefix.iov_base, prefix.iov_len);
-  sending->receives = false;
+  sending->of = CompletionContext::Of::kSending;
   sending->block = nullptr;
   sending->endpoint = this;
   sending->operation = &operation;

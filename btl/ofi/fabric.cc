@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -40,17 +41,52 @@ fi_info* hints(const Library& fi) {
   return hints;
 }
 
-fi_info* ask(const Library& fi) {
+Infos ask(const Library& fi) {
   const SignalsKept kept;
-  fi_info* const asked = hints(fi);
+  const Infos asked(hints(fi), {fi.fi_freeinfo});
   fi_info* found = nullptr;
-  const int result = fi.fi_getinfo(kApi, nullptr, nullptr, 0, asked, &found);
-  fi.fi_freeinfo(asked);
-  require(fi, result, "no usable provider");
-  return found;
+  require(fi, fi.fi_getinfo(kApi, nullptr, nullptr, 0, asked.get(), &found), "no usable provider");
+  return {found, {fi.fi_freeinfo}};
+}
+
+struct RdmaQuery {
+  uint64_t order;
+  uint64_t op_flags;
+};
+constexpr RdmaQuery kRdmaQueries[] = {{0, FI_DELIVERY_COMPLETE}, {FI_ORDER_RAW, 0}};
+
+/// Null if the provider has no such RDMA.
+Infos ask_for_rdma(const Library& fi, const std::string& provider, const RdmaQuery& query) {
+  const SignalsKept kept;
+  const Infos asked(hints(fi), {fi.fi_freeinfo});
+  asked->caps |= FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+  asked->tx_attr->msg_order |= query.order;
+  asked->rx_attr->msg_order |= query.order;
+  asked->tx_attr->op_flags = query.op_flags;
+  asked->fabric_attr->prov_name = ::strdup(provider.c_str());
+  fi_info* found = nullptr;
+  if (fi.fi_getinfo(kApi, nullptr, nullptr, 0, asked.get(), &found) != 0) found = nullptr;
+  return {found, {fi.fi_freeinfo}};
 }
 
 std::string_view name_of(const fi_info& info) { return info.fabric_attr->prov_name; }
+
+bool is_same_port(const fi_info& one, const fi_info& other) {
+  return name_of(one) == name_of(other) &&
+         std::string_view(one.domain_attr->name) == other.domain_attr->name &&
+         one.ep_attr->protocol == other.ep_attr->protocol && one.src_addrlen == other.src_addrlen &&
+         (one.src_addrlen == 0 || std::memcmp(one.src_addr, other.src_addr, one.src_addrlen) == 0);
+}
+
+// ofi_rxm accepts FI_DELIVERY_COMPLETE for the sake of messages, and passes writes to a provider
+// that may ignore the flag (verbs).
+FlushBy flush_of(const fi_info& info, uint64_t op_flags) {
+  const bool layered = name_of(info).find("ofi_rxm") != std::string_view::npos;
+  if (!layered && (op_flags & FI_DELIVERY_COMPLETE) != 0) return FlushBy::kDelivery;
+  const bool ordered =
+      (info.tx_attr->msg_order & FI_ORDER_RAW) != 0 && info.ep_attr->max_order_raw_size != 0;
+  return ordered ? FlushBy::kRead : FlushBy::kNothing;
+}
 
 fi_info* first_of(fi_info* all, std::string_view provider) {
   while (all != nullptr && name_of(*all) != provider) all = all->next;
@@ -107,19 +143,19 @@ fi_info* choose(fi_info* all, const std::string& wanted, const net::Choice& choi
 Fabric::Fabric(const Library& library, const std::string& wanted, const net::Choice& choice,
                const std::vector<std::string>& refused)
     : fi(library), all_(ask(fi)), choice_(choice) {
-  chosen_ = choose(all_, wanted, choice, refused);
-  const std::string there = joined(names_in(all_));
+  chosen_ = choose(all_.get(), wanted, choice, refused);
   int result = 0;
   if (chosen_ != nullptr) {
     const SignalsKept kept;
     fid_fabric* made = nullptr;
     provider_ = name_of(*chosen_);
+    look_for_rdma();
     result = fi.fi_fabric(chosen_->fabric_attr, &made, nullptr);
     fabric_.reset(made);
   }
   if (fabric_ != nullptr) return;
-  fi.fi_freeinfo(all_);
   require(fi, result, provider_.c_str());
+  const std::string there = joined(names_in(all_.get()));
   throw Error(
       MPI_ERR_OTHER,
       strf("libfabric %u.%u has no usable provider for %s; available providers: %s", fi.major,
@@ -128,12 +164,22 @@ Fabric::Fabric(const Library& library, const std::string& wanted, const net::Cho
 
 bool Fabric::has_next(std::vector<std::string> refused) const {
   refused.push_back(provider_);
-  return choose(all_, "", choice_, refused) != nullptr;
+  return choose(all_.get(), "", choice_, refused) != nullptr;
 }
 
-Fabric::~Fabric() {
-  fabric_.reset();
-  fi.fi_freeinfo(all_);
+// Default flags of an endpoint would slow each message, so only writes get FI_DELIVERY_COMPLETE.
+void Fabric::look_for_rdma() {
+  for (const RdmaQuery& query : kRdmaQueries) {
+    with_rdma_.push_back(ask_for_rdma(fi, provider_, query));
+    for (fi_info* at = with_rdma_.back().get(); at != nullptr; at = at->next) {
+      if (!is_same_port(*at, *chosen_)) continue;
+      flush_by_ = flush_of(*at, query.op_flags);
+      if (!has_rdma()) break;
+      at->tx_attr->op_flags = 0;
+      chosen_ = at;
+      return;
+    }
+  }
 }
 
 bool Fabric::is_fast() const noexcept {
@@ -156,12 +202,7 @@ bool Fabric::wants_registration() const noexcept {
   return (chosen_->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
 }
 
-std::vector<std::string> providers(const Library& library) {
-  fi_info* const all = ask(library);
-  std::vector<std::string> names = names_in(all);
-  library.fi_freeinfo(all);
-  return names;
-}
+std::vector<std::string> providers(const Library& library) { return names_in(ask(library).get()); }
 
 bool fast_adapter_here(const std::string& root) {
   namespace fs = std::filesystem;

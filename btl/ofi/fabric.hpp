@@ -20,6 +20,19 @@ struct CloseFid {
 template <class T>
 using Fid = std::unique_ptr<T, CloseFid>;
 
+struct FreeInfo {
+  decltype(&::fi_freeinfo) free;
+  void operator()(fi_info* info) const noexcept { free(info); }
+};
+using Infos = std::unique_ptr<fi_info, FreeInfo>;
+
+/// The proof that puts are in the peer's memory.
+enum class FlushBy : uint8_t {
+  kNothing,   // the provider cannot tell, so the port offers no RDMA
+  kDelivery,  // FI_DELIVERY_COMPLETE of each write
+  kRead,      // a read behind the writes
+};
+
 class Fabric {
  public:
   /// `choice` is for providers over sockets.
@@ -27,7 +40,6 @@ class Fabric {
          const std::vector<std::string>& refused = {});
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
-  ~Fabric();
 
   /// Whether automatic selection without these providers and without provider() finds another.
   [[nodiscard]] bool has_next(std::vector<std::string> refused) const;
@@ -49,12 +61,18 @@ class Fabric {
   [[nodiscard]] bool is_sockets() const noexcept;
   [[nodiscard]] const net::Choice& interfaces() const noexcept { return choice_; }
   [[nodiscard]] bool wants_registration() const noexcept;
+  [[nodiscard]] FlushBy flush_by() const noexcept { return flush_by_; }
+  [[nodiscard]] bool has_rdma() const noexcept { return flush_by_ != FlushBy::kNothing; }
 
   const Library& fi;
 
  private:
-  fi_info* all_ = nullptr;
+  void look_for_rdma();
+
+  const Infos all_;
+  std::vector<Infos> with_rdma_;
   fi_info* chosen_ = nullptr;
+  FlushBy flush_by_ = FlushBy::kNothing;
   const net::Choice choice_;
   std::string provider_;
   Fid<fid_fabric> fabric_;

@@ -3,6 +3,7 @@
 #include "btl/ofi/ofi.hpp"
 
 #include <array>
+#include <utility>
 
 #include "base/log.hpp"
 #include "boot/boot.hpp"
@@ -15,16 +16,19 @@
 namespace tern::btl::ofi {
 namespace {
 
-// The published address is the length of the provider's name, the name, and libfabric's address.
+// The published address is the length of the provider's name, the name, whether the rank has RDMA,
+// and libfabric's address.
 struct PeerAddress {
   std::string provider;
+  bool has_rdma = false;
   std::string port;
 };
 
 PeerAddress address_from(const std::string& bytes) {
   const size_t length = bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0]);
-  if (bytes.size() < 1 + length) return {};
-  return {bytes.substr(1, length), bytes.substr(1 + length)};
+  const size_t front = 1 + length + 1;
+  if (bytes.size() < front) return {};
+  return {bytes.substr(1, length), bytes[front - 1] != 0, bytes.substr(front)};
 }
 
 // A wait descriptor makes polls dearer, so a rank with a core and a dedicated adapter uses none.
@@ -59,7 +63,8 @@ std::string Ofi::library_address() {
   const std::string& provider = port_.fabric->provider();
   const std::string own = port_.address();
   if (port_.fabric->is_sockets()) port_.sockets.add(own);
-  return static_cast<char>(provider.size()) + provider + own;
+  const auto has_rdma = static_cast<char>(port_.fabric->has_rdma());
+  return static_cast<char>(provider.size()) + provider + has_rdma + own;
 }
 
 std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to,
@@ -74,15 +79,25 @@ std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to
              leads_to.peer.rank, theirs.provider.c_str(), port_.fabric->provider().c_str()));
   if (port_.fabric->is_sockets()) port_.sockets.add(theirs.port);
   return std::make_unique<OfiEndpoint>(port_, sink_, leads_to, shares_machine(leads_to.peer),
-                                       theirs.port, own);
+                                       theirs.port, theirs.has_rdma && port_.fabric->has_rdma(),
+                                       own);
+}
+
+bool Ofi::ended(CompletionContext& context, int error) noexcept {
+  using Of = CompletionContext::Of;
+  if (context.of == Of::kSending) {
+    auto& sending = static_cast<Sending&>(context);
+    sending.endpoint->ended(sending, error);
+  } else if (context.of == Of::kTransfer) {
+    auto& transfer = static_cast<Transfer&>(context);
+    transfer.endpoint->ended(transfer, error);
+  }
+  return context.of != Of::kReceive;
 }
 
 void Ofi::completed(const fi_cq_data_entry& entry) noexcept {
   auto& context = *static_cast<CompletionContext*>(entry.op_context);
-  if (!context.receives) {
-    auto& sending = static_cast<Sending&>(context);
-    return sending.endpoint->ended(sending, 0);
-  }
+  if (ended(context, 0)) return;
   auto& receive = static_cast<Receive&>(context);
   const bool many = port_.fabric->takes_many();
   const auto* const at = many ? static_cast<const std::byte*>(entry.buf) : receive.memory;
@@ -122,12 +137,10 @@ int Ofi::read_queue() noexcept {
 void Ofi::read_error() noexcept {
   fi_cq_err_entry error{};
   if (::fi_cq_readerr(port_.cq(), &error, 0) <= 0) return;
-  if (error.op_context == nullptr || error.err == FI_ECANCELED) return;
+  if (error.op_context == nullptr) return;
   auto& context = *static_cast<CompletionContext*>(error.op_context);
-  if (!context.receives) {
-    auto& sending = static_cast<Sending&>(context);
-    return sending.endpoint->ended(sending, error.err);
-  }
+  if (error.err == FI_ECANCELED && context.of != CompletionContext::Of::kTransfer) return;
+  if (ended(context, error.err)) return;
   if (!told_error_)
     log_line("libfabric: a receive failed: %s (further failures are not logged)",
              port_.fi.fi_strerror(error.err));
@@ -141,6 +154,12 @@ void Ofi::post_again() noexcept {
 
 void Ofi::send_waiting() noexcept {
   std::erase_if(port_.stalled, [](OfiEndpoint* endpoint) { return endpoint->send_waiting(); });
+}
+
+// A transfer may be paused again.
+void Ofi::go_on_with_paused() noexcept {
+  for (Transfer* const transfer : std::exchange(port_.transfers().paused, {}))
+    transfer->endpoint->go_on(*transfer);
 }
 
 void Ofi::give_up_failed() noexcept {
@@ -160,12 +179,13 @@ void Ofi::look_at_connections(int64_t now_ns) noexcept {
 int Ofi::progress() noexcept {
   constexpr uint32_t kRoundsBetweenLooks = 63;
   if (TERN_UNLIKELY((++rounds_ & kRoundsBetweenLooks) == 0)) look_after_peers();
-  const bool busy = port_.sendings.away() != 0;
+  const bool busy = !port_.is_quiet();
   if (!port_.fabric->is_fast() && !attention_.is_due(busy)) return 0;
   frames_ = 0;
   if (TERN_UNLIKELY(!port_.unposted.empty())) post_again();
   const int found = read_queue();
   if (TERN_UNLIKELY(!port_.stalled.empty())) send_waiting();
+  if (TERN_UNLIKELY(!port_.transfers().paused.empty())) go_on_with_paused();
   if (TERN_UNLIKELY(port_.has_failures)) give_up_failed();
   attention_.looked(found != 0);
   return found;
@@ -211,7 +231,9 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   for (std::vector<std::string> refused;;) {
     const auto fabric = std::make_shared<const Fabric>(*opened, wanted, choice, refused);
     try {
-      return std::make_unique<Ofi>(process, sink, book, fabric, 0);
+      auto made = std::make_unique<Ofi>(process, sink, book, fabric, 0);
+      made->require_lockable_memory();
+      return made;
     } catch (const Error& error) {
       if (!wanted.empty() || !fabric->has_next(refused)) throw;
       refused.push_back(fabric->provider());

@@ -22,8 +22,12 @@ class Ofi final : public net::Network {
   bool goes_first() const noexcept override { return port_.fabric->is_fast(); }
   int progress() noexcept override;
   std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) override;
-  bool is_quiet() noexcept override { return port_.sendings.away() == 0; }
+  bool is_quiet() noexcept override { return port_.is_quiet(); }
   Alarm alarm() noexcept override;
+  /// Throws Error.
+  void require_lockable_memory() {
+    ofi::require_lockable_memory(*port_.fabric, *port_.transfers().regions);
+  }
 
  private:
   std::string library_address() override;
@@ -33,9 +37,12 @@ class Ofi final : public net::Network {
   Armed arm() noexcept;
   int read_queue() noexcept;
   void completed(const fi_cq_data_entry& entry) noexcept;
+  /// False: a receive.
+  bool ended(CompletionContext& context, int error) noexcept;
   TERN_COLD void read_error() noexcept;
   TERN_COLD void post_again() noexcept;
   TERN_COLD void send_waiting() noexcept;
+  TERN_COLD void go_on_with_paused() noexcept;
   TERN_COLD void give_up_failed() noexcept;
   TERN_COLD void look_at_connections(int64_t now_ns) noexcept override;
 

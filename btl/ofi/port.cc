@@ -34,7 +34,7 @@ Port::Port(std::shared_ptr<const Fabric> of, bool sleeps, int64_t timeout_us)
 }
 
 // With FI_MR_ENDPOINT, memory regions are closed before the endpoint. Without FI_MR_ENDPOINT, the
-// endpoint is closed first, because libfabric may still read the port's buffers.
+// endpoint is closed first, because libfabric may still read registered memory.
 Port::~Port() {
   if ((fabric->info()->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) ep_.reset();
 }
@@ -64,10 +64,12 @@ void Port::open_endpoint() {
   if (fabric->takes_many())
     require(fi, ::fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least),
             "FI_OPT_MIN_MULTI_RECV");
+  transfers_.emplace(*fabric, domain_.get(), ep, blocks);
   if (fabric->wants_registration()) {
-    blocks_registered_ =
-        register_memory(blocks.memory().data(), blocks.memory().size(), FI_SEND, 1);
-    receives_registered_ = register_memory(receives_memory_.get(), kReceivedBytes, FI_RECV, 2);
+    const uint64_t rdma = fabric->has_rdma() ? FI_WRITE | FI_READ : 0;
+    const auto all = blocks.memory();
+    transfers_->blocks_key = register_memory({all.data(), all.size()}, FI_SEND | rdma);
+    receives_key_ = register_memory({receives_memory_.get(), kReceivedBytes}, FI_RECV);
   }
 }
 
@@ -76,22 +78,17 @@ void Port::divide_buffers() {
   receive_bytes_ = fabric->takes_many() ? kReceivedBytes / kBuffersForMany : kMostFrame;
   std::byte* memory = receives_memory_.get();
   for (Receive& receive : receives_) {
-    receive.receives = true;
+    receive.of = CompletionContext::Of::kReceive;
     receive.memory = memory;
     memory += receive_bytes_;
   }
 }
 
-Fid<fid_mr> Port::register_memory(void* memory, size_t bytes, uint64_t access, uint64_t key) {
+void* Port::register_memory(const iovec& memory, uint64_t access) {
   fid_mr* made = nullptr;
-  require(fi, ::fi_mr_reg(domain_.get(), memory, bytes, access, 0, key, 0, &made, nullptr),
+  require(fi, transfers_->regions->open(memory, access, &made),
           "fi_mr_reg; is the limit of locked memory (ulimit -l) too low?");
-  Fid<fid_mr> mr(made);
-  if ((fabric->info()->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
-    require(fi, ::fi_mr_bind(made, &ep_->fid, 0), "fi_mr_bind");
-    require(fi, ::fi_mr_enable(made), "fi_mr_enable");
-  }
-  return mr;
+  return ::fi_mr_desc(made);
 }
 
 std::string Port::address() const {
@@ -116,10 +113,9 @@ bool Port::post(Receive& receive) noexcept {
   receive.taken = receive.end = 0;
   receive.released = false;
   const iovec where{receive.memory, receive_bytes_};
-  void* key = receives_registered_ == nullptr ? nullptr : ::fi_mr_desc(receives_registered_.get());
   fi_msg message{};
   message.msg_iov = &where;
-  message.desc = &key;
+  message.desc = &receives_key_;
   message.iov_count = 1;
   message.addr = FI_ADDR_UNSPEC;
   message.context = static_cast<CompletionContext*>(&receive);

@@ -6,25 +6,20 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "btl/net/blocks.hpp"
 #include "btl/net/sockets.hpp"
 #include "btl/ofi/fabric.hpp"
+#include "btl/ofi/transfers.hpp"
 
 namespace tern::btl::ofi {
 
 using net::FrameBuffer;
 using net::Origin;
 using net::WireHead;
-class OfiEndpoint;
-
-struct CompletionContext {
-  fi_context2 libfabrics;  // first member, so a context has the same address
-  bool receives;
-};
-
 struct Sending : CompletionContext {
   Sending* next;
   OfiEndpoint* endpoint;
@@ -62,13 +57,14 @@ class Port {
   [[nodiscard]] fid_cq* cq() const noexcept { return cq_.get(); }
   [[nodiscard]] std::string address() const;
   [[nodiscard]] fi_addr_t insert(const std::string& address);
-  [[nodiscard]] void* blocks_key() const noexcept {
-    return blocks_registered_ == nullptr ? nullptr : ::fi_mr_desc(blocks_registered_.get());
-  }
   [[nodiscard]] bool post(Receive& receive) noexcept;
   void post_all();
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] bool may_sleep() noexcept;
+  [[nodiscard]] bool is_quiet() const noexcept {
+    return sendings.away() == 0 && transfers_->away() == 0;
+  }
+  [[nodiscard]] Transfers& transfers() noexcept { return *transfers_; }
   /// The limit of fi_inject(), with the head.
   [[nodiscard]] size_t inject_bytes() const noexcept {
     return fabric->info()->tx_attr->inject_size;
@@ -96,8 +92,7 @@ class Port {
   void open_queue(bool sleeps);
   void open_endpoint();
   void divide_buffers();
-  [[nodiscard]] Fid<fid_mr> register_memory(void* memory, size_t bytes, uint64_t access,
-                                            uint64_t key);
+  [[nodiscard]] void* register_memory(const iovec& memory, uint64_t access);
 
   std::unique_ptr<std::byte[]> receives_memory_{new std::byte[kReceivedBytes]};
   std::vector<Receive> receives_;
@@ -107,8 +102,9 @@ class Port {
   Fid<fid_domain> domain_;
   Fid<fid_cq> cq_;
   Fid<fid_av> av_;
-  Fid<fid_mr> blocks_registered_, receives_registered_;
+  void* receives_key_ = nullptr;
   Fid<fid_ep> ep_;
+  std::optional<Transfers> transfers_;
 };
 
 }  // namespace tern::btl::ofi

@@ -2,7 +2,6 @@
 // Registered memory for puts and gets by a peer. UCX caches registrations. Pulse.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -75,16 +74,9 @@ ucp_rkey_h key_in(const RemoteKey& key) noexcept {
 
 // UCX repeats refused registrations for ever, with a line each, so a limited host is tried once.
 void require_lockable_memory(const std::shared_ptr<UcpContext>& context) {
-  constexpr size_t kTried = 64 << 20;
-  if (!net::lock_limit()) return;
-  const std::unique_ptr<void, decltype(&std::free)> memory(std::malloc(kTried), &std::free);
-  if (memory == nullptr) return;
-  try {
-    const UcxRegion tried(context, memory.get(), kTried);
-  } catch (const Error& error) {
-    throw Error(MPI_ERR_OTHER, strf("%s (64 MiB, for RDMA); %s; or UCX_TLS=tcp for TCP",
-                                    error.what(), net::lock_limit_in_words().c_str()));
-  }
+  net::require_lockable_memory(
+      [&](const iovec& memory) { const UcxRegion tried(context, memory.iov_base, memory.iov_len); },
+      "UCX_TLS=tcp for TCP");
 }
 
 Pulse::Pulse(const std::shared_ptr<UcpContext>& context) {

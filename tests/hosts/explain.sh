@@ -32,12 +32,10 @@ check "the library and the interfaces of a host" says 'rank 2\] (UCX|libfabric) 
 once_a_host() { [ "$(grep -c 'reaches other hosts' out)" = 2 ]; }
 check "once on each host" once_a_host
 check "messages go from where the data lies" says 'to rank [23] by (ucx|ofi) .*: up to 128 KiB at once, from 1 KiB on without a copy here|to rank [23] by ofi'
-if [ "$TERN_TRANSPORT" = sm,ucx ]; then # libfabric carries frames only
-  program=./large
-  check "a put is announced as a put" says 'rank 0\] to rank 2 by ucx .*, from 64 KiB on written by RDMA' TERN_TEST=net_put=65536
-  check "and counted as a put" grep -Eq 'rank 0\] sent to rank 2 by ucx: .* 1 message announced .*: 0 in fragments, 0 copied by both ends, 1 written by the sender, 0 read' out
-  program=./meet
-fi
+program=./large
+check "a put is announced as a put" says 'rank 0\] to rank 2 by (ucx|ofi) .*, from 64 KiB on written by RDMA' TERN_TEST=net_put=65536
+check "and counted as a put" grep -Eq 'rank 0\] sent to rank 2 by (ucx|ofi): .* 1 message announced .*: 0 in fragments, 0 copied by both ends, 1 written by the sender, 0 read' out
+program=./meet
 check "settings of the library" says 'settings: .*(UCX_MAX_RNDV_RAILS=2|FI_VERBS_GID_IDX=3)' TERN_NET_RAILS=2 TERN_NET_GID=3
 (on_host h1 ip link add docker0 type bridge) && (on_host h1 ip addr add 172.17.0.1/16 dev docker0) && (on_host h1 ip link set docker0 up)
 check "a bridge of containers, and the cure" says \

@@ -124,6 +124,9 @@ tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
 unit_tests += tests/unit/pml/hostile_test
 unit_tests += tests/unit/btl/hostile_test
 unit_tests += tests/unit/btl/cuda_ipc_test
+if HAVE_LIBFABRIC
+unit_tests += tests/unit/btl/ofi_rdma_test
+endif
 unit_alone += tests/unit/cuda/functions_test
 unit_tests += tests/unit/btl/ledger_test
 unit_tests += tests/unit/btl/mail_test

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -24,10 +27,13 @@ namespace {
 struct Row {
   const char* name;
   int ranks;
+  bool has_rdma = false;
+  const char* provider = "";
 };
 
-constexpr Row kRows[] = {{"self", 1}, {"sm", 2},  {"sm", 3}, {"ucx", 2},
-                         {"ucx", 3},  {"ofi", 2}, {"ofi", 3}};
+constexpr Row kRows[] = {
+    {"self", 1},      {"sm", 2},        {"sm", 3},        {"ucx", 2, true},
+    {"ucx", 3, true}, {"ofi", 2, true}, {"ofi", 3, true}, {"ofi", 2, true, "tcp;ofi_rxm"}};
 
 std::unique_ptr<Btl> make(const char* name, core::Process& process, Sink& sink, AddressBook& book) {
   for (const Transport* transport : transports())
@@ -172,6 +178,7 @@ class Behaviour : public testing::TestWithParam<Row> {
     process.world_size = process.node.ranks = GetParam().ranks;
     process.node.oversubscribed = true;
     process.params.transport = GetParam().name;
+    process.params.ofi_provider = GetParam().provider;
     AddressBook book(process);
     const auto btl = make(GetParam().name, process, collector, book);
     ASSERT_NE(btl, nullptr);
@@ -263,24 +270,45 @@ TEST_P(Behaviour, OneSidedCopiesReachThePeersMemory) {
   });
 }
 
+struct Offered {
+  std::vector<std::byte> memory;
+  std::unique_ptr<MemoryRegion> region;
+  std::atomic<bool> ready{false}, used{false};
+};
+
+void put_and_get(Rank& rank, const Offered& theirs, size_t bytes) {
+  // The ranks share an address space, so the test reads the peer's memory directly.
+  const auto mine = pattern(77 + static_cast<uint32_t>(rank.process.world_rank), bytes);
+  EXPECT_LE(theirs.region->key().size(), MemoryRegion::kMostKey);
+  const auto opened = rank.right.caps.rdma->import_key(theirs.region->key());
+  ASSERT_NE(opened, nullptr);
+  rank.put(*opened, const_cast<std::byte*>(theirs.memory.data()), mine);
+  EXPECT_TRUE(theirs.memory == mine) << bytes << " bytes";
+  std::vector<std::byte> back(bytes);
+  rank.get(*opened, theirs.memory.data(), &back);
+  EXPECT_TRUE(back == mine) << bytes << " bytes";
+}
+
 TEST_P(Behaviour, WhatWasPutIsThereAfterAFlushAndCanBeGot) {
-  run([](Rank& rank) {
-    if (rank.right.caps.rdma == nullptr) return;
+  constexpr size_t kSizes[] = {1, 4096, 3 << 20};
+  std::array<std::array<Offered, 3>, std::size(kSizes)> offers;
+  run([&](Rank& rank) {
+    ASSERT_EQ(rank.right.caps.rdma != nullptr, GetParam().has_rdma);
+    if (!GetParam().has_rdma) return;
     Rdma& rdma = *rank.right.caps.rdma;
-    // The ranks share an address space, so the test reads the peer's memory directly.
-    for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{3} << 20}) {
-      std::vector<std::byte> theirs(bytes);
-      const auto mine = pattern(77, bytes);
-      const auto region = rdma.register_memory(theirs.data(), bytes);
-      ASSERT_NE(region, nullptr);
-      EXPECT_LE(region->key().size(), MemoryRegion::kMostKey);
-      const auto opened = rdma.import_key(region->key());
-      ASSERT_NE(opened, nullptr);
-      rank.put(*opened, theirs.data(), mine);
-      EXPECT_EQ(theirs, mine);
-      std::vector<std::byte> back(bytes);
-      rank.get(*opened, theirs.data(), &back);
-      EXPECT_EQ(back, mine);
+    const auto self = static_cast<size_t>(rank.process.world_rank);
+    for (size_t i = 0; i < std::size(kSizes); ++i) {
+      Offered& own = offers[i][self];
+      Offered& theirs = offers[i][rank.right.to.peer.rank];
+      own.memory.resize(kSizes[i]);
+      own.region = rdma.register_memory(own.memory.data(), kSizes[i]);
+      ASSERT_NE(own.region, nullptr);
+      own.ready = true;
+      while (!theirs.ready) rank.idle();
+      put_and_get(rank, theirs, kSizes[i]);
+      theirs.used = true;
+      while (!own.used) rank.idle();
+      own.region.reset();
     }
     EXPECT_EQ(rdma.import_key({}), nullptr);
   });
@@ -310,7 +338,10 @@ TEST_P(Behaviour, ClaimsAreGivenBackAndNeverShared) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Behaviour, testing::ValuesIn(kRows), [](const auto& row) {
-  return row.param.name + ("_of_" + std::to_string(row.param.ranks));
+  std::string name = row.param.name + ("_of_" + std::to_string(row.param.ranks));
+  for (const char* at = row.param.provider; *at != '\0'; ++at)
+    name += std::isalnum(static_cast<unsigned char>(*at)) != 0 ? *at : '_';
+  return name;
 });
 
 }  // namespace
