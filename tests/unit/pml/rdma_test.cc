@@ -232,7 +232,7 @@ TEST_P(Rdma, ACancelledMessageIsNotRead) {
   EXPECT_EQ(network().moved_by_get, kLarge);
 }
 
-// A receive that fails ends only when the network no longer writes its buffer.
+// A failed receive ends after the last write of the network to the buffer.
 TEST_P(Rdma, ALinkIsCutBetweenPieces) {
   for (unsigned rounds = 0; rounds < 60; rounds += 3) {
     World world(2);
