@@ -23,9 +23,9 @@ class CountedBytes {
   const uint64_t bytes_;
 };
 
-inline void note_asked_memory(core::Process& process) noexcept {
-  process.registrations.asked.fetch_add(1, std::memory_order_relaxed);
-}
+/// Counts a request. If locked memory is limited, regions get half of the limit, because the
+/// library's pools grow later, and a library without pools loses frames.
+[[nodiscard]] bool admits_memory(core::Process& process, size_t bytes) noexcept;
 /// Counts a refusal. The first one is said, with the cure.
 TERN_COLD void note_refused_memory(core::Process& process, const std::string& why) noexcept;
 

@@ -142,7 +142,7 @@ PulseAndAddress unpacked(const std::string& bytes) {
 }
 
 std::unique_ptr<MemoryRegion> UcxEndpoint::register_memory(void* address, size_t bytes) noexcept {
-  net::note_asked_memory(process_);
+  if (!net::admits_memory(process_, bytes)) return nullptr;
   try {
     return std::make_unique<CountedRegion>(process_, worker_.context, address, bytes);
   } catch (const std::exception& error) {

@@ -247,7 +247,7 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
   }
   std::unique_ptr<btl::MemoryRegion> register_memory(void* address,
                                                      size_t bytes) noexcept override {
-    btl::net::note_asked_memory(process_);
+    process_.registrations.asked += 1;
     if (!network_.refuses(network_.refuses_memory))
       return std::make_unique<LateRegion>(process_, network_, address, bytes);
     process_.registrations.refusal_said = true;
