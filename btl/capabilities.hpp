@@ -17,9 +17,11 @@ struct Frame;
 struct Header;
 struct SharedClaims;
 
-/// An Operation must not move while `left` is not 0. The caller sets `owner`.
+/// An Operation must not move while `left` is not 0. The caller sets `owner`, or polls `left`, and
+/// clears `failed`.
 struct Operation {
-  uint32_t left = 0;  // unfinished parts
+  uint32_t left = 0;    // unfinished parts
+  bool failed = false;  // the data of a part is not there, because the peer is lost
   void* owner = nullptr;
 };
 
@@ -27,6 +29,7 @@ enum class Start : uint8_t {
   kNoRoom,
   kStarted,
   kDone,
+  kRefused,  // nothing began: the adapter cannot use the caller's memory
 };
 
 /// A FrameQueue has the frames of one peer. Without a queue, frames arrive in Btl::progress() only.
@@ -58,6 +61,7 @@ class MemoryRegion {
  public:
   virtual ~MemoryRegion() = default;
   static constexpr size_t kMostKey = 256;
+  /// key() is empty if the key is too long for a peer.
   [[nodiscard]] virtual std::span<const std::byte> key() const noexcept = 0;
 };
 class RemoteKey {
@@ -69,6 +73,7 @@ class Rdma {
  public:
   explicit Rdma(bool by_network) noexcept : offloaded(by_network) {}
   bool offloaded;  // RDMA, without the peer's processor
+  /// register_memory() returns null if the adapter refuses the memory.
   [[nodiscard]] virtual std::unique_ptr<MemoryRegion> register_memory(void* address,
                                                                       size_t bytes) noexcept = 0;
   [[nodiscard]] virtual std::unique_ptr<RemoteKey> import_key(
@@ -79,7 +84,7 @@ class Rdma {
   /// The data is in `into` when the operation is done. Gets are unordered.
   [[nodiscard]] virtual Start start_get(const RemoteKey& key, uint64_t address, const iovec& into,
                                         Operation& operation) noexcept = 0;
-  /// A flush is done when all earlier puts are in the peer's memory.
+  /// A flush is done when all earlier puts are in the peer's memory. No flush is refused.
   [[nodiscard]] virtual Start start_flush(Operation& operation) noexcept = 0;
 
  protected:

@@ -10,7 +10,7 @@
 
 namespace tern::btl {
 
-inline constexpr uint32_t kWireVersion = 15;
+inline constexpr uint32_t kWireVersion = 16;
 
 struct ConnectionInfo {
   uint32_t wire_version;

@@ -17,28 +17,28 @@ inline constexpr size_t kMostEagerOnDevice = 8192;
 inline constexpr size_t kMostPrefix = 128;
 /// kLeastDirect: zero copy pays from this size on.
 inline constexpr size_t kLeastDirect = 1024;
-/// kLeastPut: RDMA writes pay from this size on, because of registration and a round trip.
-inline constexpr size_t kLeastPut = 256 << 10;
+/// kLeastRdma: RDMA pays from this size on, because of registration and a round trip.
+inline constexpr size_t kLeastRdma = 256 << 10;
 
 struct Limits {
   static constexpr size_t kNever = SIZE_MAX;
   size_t eager;
   size_t net_eager;
   size_t unexpected;
-  size_t put;   // minimum for puts; 0: the transport decides
+  size_t rdma;  // minimum for RDMA; 0: the transport decides
   size_t pull;  // minimum for pulling a lone message
   size_t both_ends;
 
-  /// The least bytes of a put to an endpoint with RDMA.
-  [[nodiscard]] size_t least_put(bool offloaded) const noexcept {
-    return put != 0 ? put : offloaded ? kLeastPut : kNever;
+  /// The least bytes of RDMA from or to an endpoint.
+  [[nodiscard]] size_t least_rdma(bool offloaded) const noexcept {
+    return rdma != 0 ? rdma : offloaded ? kLeastRdma : kNever;
   }
 
   explicit Limits(const core::Process& process)
       : eager(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),
         net_eager(static_cast<size_t>(process.params.net_eager)),
         unexpected(static_cast<size_t>(process.params.unexpected_limit)),
-        put(static_cast<size_t>(process.params.net_put)),
+        rdma(static_cast<size_t>(process.params.net_put)),
         pull(static_cast<size_t>(process.params.sm_pull_limit)),
         both_ends(static_cast<size_t>(process.params.sm_both_limit)) {
     const SingleCopy way = process.params.sm_single_copy;

@@ -20,6 +20,7 @@ pml_sources += pml/protocols/device_mapped.cc
 pml_sources += pml/protocols/device_pieces.cc
 pml_sources += pml/protocols/device_receiver.cc
 pml_sources += pml/protocols/eager.cc
+pml_sources += pml/protocols/get.cc
 pml_sources += pml/protocols/pipeline.cc
 pml_sources += pml/protocols/pull.cc
 pml_sources += pml/protocols/put.cc

@@ -41,8 +41,9 @@ struct Envelope {
 
 struct Statistics {
   uint64_t eager = 0, eager_bytes = 0;
-  uint64_t announced = 0, announced_bytes = 0;  // sent by RTS; of these:
-  uint64_t in_fragments = 0, by_both_ends = 0;  // the receiver reads the rest
+  uint64_t announced = 0, announced_bytes = 0;                       // sent by RTS; of these:
+  uint64_t in_fragments = 0, by_both_ends = 0, written_by_rdma = 0;  // the receiver reads the rest,
+  uint64_t read_by_rdma = 0;                                         // of which these by RDMA
   uint64_t received = 0;
   uint64_t unexpected = 0;
   uint64_t kept = 0, kept_bytes = 0, most_kept = 0;  // in the queue now, and the maximum

@@ -7,7 +7,8 @@
 //
 // Halves. A half is the state of one message at one end. Each call returns a Step, and Transfers
 // acts on the step. Transfers deletes halves only between calls. A half returns kAgain while
-// transport operations are outstanding; the destructor keeps memory until the operations end.
+// transport operations are outstanding; the destructor keeps memory until the operations end. A
+// receive that fails ends after its half's operations (has_operations()).
 #pragma once
 
 #include <cstddef>
@@ -58,7 +59,8 @@ struct ProtocolContext {
 struct Announcement {
   uint64_t address = 0;
   uint32_t claims = 0;
-  uint32_t staged = 0;
+  uint16_t staged = 0;
+  std::span<const std::byte> key;
   const btl::MemoryHandle* handle = nullptr;
   const wire::DevicePieces* pieces = nullptr;  // follow the handle; may be null
 };
@@ -110,6 +112,8 @@ class ReceiverHalf : public Half {
   [[nodiscard]] virtual bool depends_on_sender() const noexcept {
     return takes_data() || awaits_landing();
   }
+  /// Whether the transport may still write the receiver's memory.
+  [[nodiscard]] virtual bool has_operations() const noexcept { return false; }
 };
 
 /// The next row of the table is tried if a Protocol's function throws std::bad_alloc.

@@ -173,7 +173,7 @@ void RequestPool::finish(SendRequest& request, int error) noexcept {
 
 void RequestPool::finish(RecvRequest& request, int error) noexcept {
   if (TERN_UNLIKELY(request.large)) {
-    request.large = false;
+    request.large = request.abandoned = false;
     request.transfer.half.reset();
     --receiving_;
   }

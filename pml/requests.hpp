@@ -34,7 +34,7 @@ struct Traffic {
   uint64_t eager = 0, eager_bytes = 0;
   uint64_t announced = 0, announced_bytes = 0;  // sent by RTS; of these:
   uint64_t piped = 0, shared = 0;               // in fragments, and copied by sender and receiver
-  uint64_t put = 0;                             // written by the sender
+  uint64_t put = 0, got = 0;                    // written, and read by RDMA
   void count(size_t bytes) noexcept {
     ++eager;
     eager_bytes += bytes;
@@ -69,6 +69,8 @@ struct alignas(64) PeerState {
   struct {
     int64_t now, eager, direct;
   } usual{-1, -1, -1};
+  /// The adapter cannot read the caller's memory, so eager messages are copied.
+  void forgo_direct() noexcept { direct_limit = usual.direct = -1; }
   void pace(bool as_usual) noexcept {
     now_limit = as_usual ? usual.now : -1;
     eager_limit = as_usual ? usual.eager : -1;
@@ -83,10 +85,13 @@ struct alignas(64) PeerState {
   Fate fate;
 };
 
-/// NamedData is copied out once, because the sender may still be writing the data behind an RTS.
+/// NamedData is the data behind an RTS, copied out once, because the sender may still be writing.
 class NamedData {
  public:
-  NamedData(const std::byte* payload, size_t bytes) noexcept : payload_(payload), bytes_(bytes) {}
+  NamedData(const wire::Rts& rts, const std::byte* payload, size_t bytes) noexcept
+      : payload_(payload),
+        bytes_(rts.key == 0 ? bytes : 0),
+        key_bytes_(rts.key == bytes && bytes <= btl::MemoryRegion::kMostKey ? bytes : 0) {}
   [[nodiscard]] bool there() const noexcept { return bytes_ >= sizeof(btl::MemoryHandle); }
   [[nodiscard]] btl::MemoryHandle handle() const noexcept {
     btl::MemoryHandle handle;
@@ -99,10 +104,13 @@ class NamedData {
     std::memcpy(&pieces, payload_ + sizeof(btl::MemoryHandle), sizeof pieces);
     return pieces;
   }
+  /// key() is empty if the RTS brings no key of the named length.
+  [[nodiscard]] std::span<const std::byte> key() const noexcept { return {payload_, key_bytes_}; }
 
  private:
   const std::byte* payload_;
   size_t bytes_;
+  size_t key_bytes_;
 };
 
 template <class HalfOfThisEnd, class Request>
@@ -165,6 +173,7 @@ struct alignas(64) RecvRequest final : core::Request {
   PeerState* peer = nullptr;
   Transfer<ReceiverHalf, RecvRequest> transfer;
   bool large = false;
+  bool abandoned = false;  // failed, ends after the half's operations
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
     set_active(!persistent);

@@ -20,7 +20,7 @@ enum Kind : uint8_t {
   kDone = 6,
   kContext = 7,
   kPace = 8,      // eager or RTS only
-  kLanded = 11,   // all puts have landed
+  kLanded = 11,   // all puts have landed, or the sender cannot put
   kFailed = 10,   // the data will not come
   kWithdraw = 9,  // cancels an unmatched message
 };
@@ -28,7 +28,8 @@ enum Kind : uint8_t {
 inline constexpr uint8_t kLong = 0x40;
 /// With kSigned, a Signature follows the LongContext.
 inline constexpr uint8_t kSigned = 0x20;
-/// With kWithHandle, a btl::MemoryHandle follows, then possibly DevicePieces.
+/// With kWithHandle, a btl::MemoryHandle follows, then possibly DevicePieces. Without, `key` bytes
+/// of a btl::MemoryRegion's key follow an Rts.
 inline constexpr uint8_t kWithHandle = 0x10;
 
 struct LongContext {
@@ -50,7 +51,8 @@ struct Rts {
   uint64_t sender;   // 0: lost; `address` is the error class
   uint64_t address;  // address of the data or packed data, if one block
   uint32_t claims;   // the sender's SharedClaims; 0: none
-  uint32_t staged;   // the block is filled chunk by chunk
+  uint16_t staged;   // the block is filled chunk by chunk
+  uint16_t key;      // bytes of the block's RDMA key; 0: none
 };
 /// A sender writes the block in pieces. A piece is ready when the event has happened and the stamp
 /// before the data is this message's; a dead device writes no stamp.
@@ -90,6 +92,7 @@ struct Withdraw {
 };
 struct Landed {
   uint64_t receiver;
+  uint64_t declined;  // the sender cannot put, so the receiver asks for another protocol
 };
 struct Failed {
   uint64_t receiver;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "btl/net/registrations.hpp"
 #include "core/peer.hpp"
 
 namespace tern::btl::ucx {
@@ -15,11 +16,13 @@ constexpr size_t kSmall = 2048;
 
 }  // namespace
 
-UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, bool maps,
-                         const PulseAndAddress& address, const Origin& own)
+UcxEndpoint::UcxEndpoint(core::Process& process, Worker& worker, Sink& sink,
+                         const Destination& leads_to, bool maps, const PulseAndAddress& address,
+                         const Origin& own)
     : NetEndpoint(sink, leads_to, {.maps = maps, .zero_copy = this, .rdma = this}, own),
       ZeroCopy(Worker::kMaxZeroCopy),
       Rdma(false),
+      process_(process),
       worker_(worker),
       pulse_key_(address.key),
       pulse_word_(address.word) {
@@ -132,9 +135,11 @@ Direct* UcxEndpoint::direct_for(Operation& operation) noexcept {
 
 Start UcxEndpoint::begun(void* request, Direct& direct) noexcept {
   if (!UCS_PTR_IS_PTR(request)) {
-    if (request != nullptr) refused(UCS_PTR_STATUS(request));
+    Operation& operation = *direct.operation;
     worker_.directs.give_back(direct);
-    return Start::kDone;
+    const Start start = request == nullptr ? Start::kDone : refused(UCS_PTR_STATUS(request));
+    operation.failed |= request != nullptr && start == Start::kDone;
+    return start;
   }
   ++direct.operation->left;
   return Start::kStarted;
@@ -147,7 +152,10 @@ void UcxEndpoint::ended(void* request, ucs_status_t status, void* sent) noexcept
   Worker& worker = endpoint.worker_;
   worker.ucp.ucp_request_free(request);
   worker.directs.give_back(direct);
-  if (TERN_UNLIKELY(status != UCS_OK)) failed(&endpoint, endpoint.ep_, status);
+  if (TERN_UNLIKELY(status != UCS_OK)) {
+    operation.failed = true;
+    failed(&endpoint, endpoint.ep_, status);
+  }
   if (!worker.sink_gone && --operation.left == 0) endpoint.sink_.done(operation);
 }
 
@@ -169,12 +177,13 @@ void UcxEndpoint::failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept
 }
 
 // An adapter that cannot register the caller's memory refuses at once, with a healthy peer.
-void UcxEndpoint::refused(ucs_status_t status) noexcept {
-  const std::string limit = net::lock_limit_in_words();
-  if (!limit.empty() && (status == UCS_ERR_IO_ERROR || status == UCS_ERR_NO_MEMORY))
-    return fail(
-        strf("memory for RDMA: %s; %s", worker_.ucp.ucs_status_string(status), limit.c_str()));
+Start UcxEndpoint::refused(ucs_status_t status) noexcept {
+  if (status == UCS_ERR_IO_ERROR || status == UCS_ERR_NO_MEMORY) {
+    net::note_refused_memory(process_, worker_.ucp.ucs_status_string(status));
+    return Start::kRefused;
+  }
   failed(this, ep_, status);
+  return Start::kDone;
 }
 
 void UcxEndpoint::fail(const std::string& why) noexcept {

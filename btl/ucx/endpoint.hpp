@@ -13,8 +13,8 @@ namespace tern::btl::ucx {
 
 class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
  public:
-  UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, bool maps,
-              const PulseAndAddress& address, const Origin& own);
+  UcxEndpoint(core::Process& process, Worker& worker, Sink& sink, const Destination& leads_to,
+              bool maps, const PulseAndAddress& address, const Origin& own);
   ~UcxEndpoint() override;
 
   bool send(const Header& header, const void* payload) noexcept override;
@@ -43,7 +43,7 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   void* post(const void* what, size_t count, ucp_request_param_t* params, void* user_data) noexcept;
   static void sent(void* request, ucs_status_t status, void* block) noexcept;
   static void ended(void* request, ucs_status_t status, void* direct) noexcept;
-  TERN_COLD void refused(ucs_status_t status) noexcept;
+  TERN_COLD Start refused(ucs_status_t status) noexcept;
   Start begun(void* request, Direct& direct) noexcept;
   [[nodiscard]] Direct* direct_for(Operation& operation) noexcept;
   static void failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept;
@@ -54,6 +54,7 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   static void answered(void* request, ucs_status_t status, void* endpoint) noexcept;
   void fail(const std::string& why) noexcept override;
 
+  core::Process& process_;
   Worker& worker_;
   ucp_ep_h ep_ = nullptr;
   Lanes lanes_;

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "btl/net/registrations.hpp"
 #include "btl/ucx/endpoint.hpp"
 #include "mpi.h"
 
 namespace tern::btl::ucx {
 namespace {
 
-class UcxRegion final : public MemoryRegion {
+class UcxRegion : public MemoryRegion {
  public:
   UcxRegion(const std::shared_ptr<UcpContext>& context, void* address, size_t bytes)
       : context_(context) {
@@ -42,6 +43,16 @@ class UcxRegion final : public MemoryRegion {
   std::vector<std::byte> key_;
 };
 
+class CountedRegion final : public UcxRegion {
+ public:
+  CountedRegion(core::Process& process, const std::shared_ptr<UcpContext>& context, void* address,
+                size_t bytes)
+      : UcxRegion(context, address, bytes), counted_(process, bytes) {}
+
+ private:
+  const net::CountedBytes counted_;
+};
+
 class UcxRemoteKey final : public RemoteKey {
  public:
   UcxRemoteKey(const std::shared_ptr<UcpContext>& context, ucp_rkey_h key) noexcept
@@ -64,6 +75,11 @@ ucp_request_param_t params_of(Direct& direct, ucp_send_nbx_callback_t ended) noe
   params.cb.send = ended;
   params.user_data = &direct;
   return params;
+}
+
+Start lost(Operation& operation) noexcept {
+  operation.failed = true;
+  return Start::kDone;
 }
 
 ucp_rkey_h key_in(const RemoteKey& key) noexcept {
@@ -118,11 +134,11 @@ PulseAndAddress unpacked(const std::string& bytes) {
 }
 
 std::unique_ptr<MemoryRegion> UcxEndpoint::register_memory(void* address, size_t bytes) noexcept {
+  if (!net::admits_memory(process_, bytes)) return nullptr;
   try {
-    auto region = std::make_unique<UcxRegion>(worker_.context, address, bytes);
-    if (region->key().empty()) return nullptr;
-    return region;
-  } catch (const std::exception&) {
+    return std::make_unique<CountedRegion>(process_, worker_.context, address, bytes);
+  } catch (const std::exception& error) {
+    net::note_refused_memory(process_, error.what());
     return nullptr;
   }
 }
@@ -139,7 +155,7 @@ std::unique_ptr<RemoteKey> UcxEndpoint::import_key(std::span<const std::byte> ke
 
 Start UcxEndpoint::start_put(const RemoteKey& key, uint64_t address, const iovec& from,
                              Operation& operation) noexcept {
-  if (fate.dead_locked()) return Start::kDone;
+  if (fate.dead_locked()) return lost(operation);
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   const ucp_request_param_t params = params_of(*direct, &UcxEndpoint::ended);
@@ -151,7 +167,7 @@ Start UcxEndpoint::start_put(const RemoteKey& key, uint64_t address, const iovec
 
 Start UcxEndpoint::start_get(const RemoteKey& key, uint64_t address, const iovec& into,
                              Operation& operation) noexcept {
-  if (fate.dead_locked()) return Start::kDone;
+  if (fate.dead_locked()) return lost(operation);
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   const ucp_request_param_t params = params_of(*direct, &UcxEndpoint::ended);
@@ -165,7 +181,11 @@ Start UcxEndpoint::start_flush(Operation& operation) noexcept {
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   const ucp_request_param_t params = params_of(*direct, &UcxEndpoint::ended);
-  return begun(worker_.ucp.ucp_ep_flush_nbx(ep_, &params), *direct);
+  void* const request = worker_.ucp.ucp_ep_flush_nbx(ep_, &params);
+  if (!UCS_PTR_IS_ERR(request)) return begun(request, *direct);
+  worker_.directs.give_back(*direct);
+  failed(this, ep_, UCS_PTR_STATUS(request));
+  return Start::kDone;
 }
 
 }  // namespace tern::btl::ucx

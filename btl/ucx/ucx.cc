@@ -46,8 +46,8 @@ std::unique_ptr<Btl> Ucx::for_channel(Sink& sink, uint32_t channel) {
 std::unique_ptr<net::NetEndpoint> Ucx::make_endpoint(const Destination& leads_to,
                                                      const std::string& address,
                                                      const Origin& own) {
-  return std::make_unique<UcxEndpoint>(worker_, sink_, leads_to, shares_machine(leads_to.peer),
-                                       unpacked(address), own);
+  return std::make_unique<UcxEndpoint>(process_, worker_, sink_, leads_to,
+                                       shares_machine(leads_to.peer), unpacked(address), own);
 }
 
 ucs_status_t Ucx::arrived(void* self, const void*, size_t head_bytes, void* message, size_t length,

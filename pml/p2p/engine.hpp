@@ -25,7 +25,7 @@ class MessageEngine final : public btl::Sink {
   void arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept override;
   void failed(btl::Endpoint& to, const std::string& why) noexcept override;
   void done(btl::Operation& operation) noexcept override {
-    requests.done(*static_cast<SendRequest*>(operation.owner));
+    if (operation.owner != nullptr) requests.done(*static_cast<SendRequest*>(operation.owner));
   }
 
   [[nodiscard]] bool has_lost() const noexcept { return lost_ != 0; }

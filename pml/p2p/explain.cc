@@ -101,9 +101,9 @@ void Peers::explain_contact(const PeerState& peer) const noexcept {
     large = strf("in fragments of up to %s (no copy here, one there)",
                  bytes_in_words(endpoint.caps.zero_copy->max_bytes).c_str());
   const btl::Rdma* const rdma = endpoint.caps.rdma;
-  const size_t put = rdma == nullptr ? Limits::kNever : limits_.least_put(rdma->offloaded);
-  if (put != Limits::kNever)
-    large += strf(", from %s on written by RDMA", bytes_in_words(put).c_str());
+  const size_t least = rdma == nullptr ? Limits::kNever : limits_.least_rdma(rdma->offloaded);
+  if (least != Limits::kNever)
+    large += strf(", from %s on read by RDMA", bytes_in_words(least).c_str());
   process_.explain.say(
       "peer",
       {{"peer", rank},
@@ -140,15 +140,18 @@ void Peers::explain_traffic() const noexcept {
          {"in_fragments", sent.piped},
          {"by_both_ends", sent.shared},
          {"written_by_sender", sent.put},
-         {"read_by_receiver", read}},
+         {"read_by_receiver", read},
+         {"read_by_rdma", sent.got}},
         strf("sent to rank %u by %s: %s at once (%s), %s announced (%s): %llu in fragments, %llu "
-             "copied by both ends, %llu written by the sender, %llu read by the receiver",
+             "copied by both ends, %llu written by the sender, %llu read by the receiver (%llu by "
+             "RDMA)",
              peer->peer->rank, peer->endpoint->transport(), words_of(sent.eager).c_str(),
              bytes_in_words(sent.eager_bytes).c_str(), words_of(sent.announced).c_str(),
              bytes_in_words(sent.announced_bytes).c_str(),
              static_cast<unsigned long long>(sent.piped),
              static_cast<unsigned long long>(sent.shared),
-             static_cast<unsigned long long>(sent.put), static_cast<unsigned long long>(read)));
+             static_cast<unsigned long long>(sent.put), static_cast<unsigned long long>(read),
+             static_cast<unsigned long long>(sent.got)));
   }
 }
 

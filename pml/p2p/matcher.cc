@@ -97,7 +97,7 @@ void Matcher::arrive(PeerState& peer, const btl::Header& header, const std::byte
   if (header.kind == wire::kRts) {
     const auto rts = reader.take<wire::Rts>();
     check_signature(*request, peer, header, signature, rts.bytes);
-    const NamedData named(reader.next(), reader.left());
+    const NamedData named(rts, reader.next(), reader.left());
     return transfers_.receive(*request, header, {rts, named});
   }
   if (header.kind == wire::kEagerSync) {
@@ -168,7 +168,7 @@ void Matcher::receive(RecvRequest& request, Message& message) noexcept {
   check_signature(request, peer, message.header, message.signature.get(),
                   large ? message.rts.bytes : message.data.size());
   if (large) {
-    const NamedData named(message.data.data(), message.data.size());
+    const NamedData named(message.rts, message.data.data(), message.data.size());
     transfers_.receive(request, message.header, {message.rts, named});
   } else {
     if (message.sender != 0)

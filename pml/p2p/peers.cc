@@ -65,6 +65,8 @@ void Peers::add_up(Statistics* sums) const noexcept {
     sums->announced_bytes += sent.announced_bytes;
     sums->in_fragments += sent.piped;
     sums->by_both_ends += sent.shared;
+    sums->written_by_rdma += sent.put;
+    sums->read_by_rdma += sent.got;
   }
 }
 

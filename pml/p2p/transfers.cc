@@ -69,7 +69,7 @@ int Transfers::prepare(SendRequest& request) noexcept {
 bool Transfers::announce(SendRequest& request) noexcept {
   Announcement offer;
   if (request.transfer.half != nullptr) request.transfer.half->announce(&offer);
-  const size_t named = (offer.handle == nullptr ? 0 : sizeof *offer.handle) +
+  const size_t named = offer.key.size() + (offer.handle == nullptr ? 0 : sizeof *offer.handle) +
                        (offer.pieces == nullptr ? 0 : sizeof *offer.pieces);
   btl::Header header;
   std::byte* const room = context_.outbox.begin_frame(request, sizeof(wire::Rts) + named, &header);
@@ -78,7 +78,8 @@ bool Transfers::announce(SendRequest& request) noexcept {
   header.kind |= wire::kRts;
   request.awaits = SendRequest::Awaits::kGoOrDone;
   writer.put(wire::Rts{request.transfer.bytes, request.handle(), offer.address, offer.claims,
-                       offer.staged});
+                       offer.staged, static_cast<uint16_t>(offer.key.size())});
+  std::copy(offer.key.begin(), offer.key.end(), writer.next());
   if (offer.handle != nullptr) {
     writer.put(*offer.handle);
     header.kind |= wire::kWithHandle;
@@ -93,7 +94,8 @@ bool Transfers::announce_lost(SendRequest& request) noexcept {
   std::byte* const room = context_.outbox.begin_frame(request, sizeof(wire::Rts), &header);
   if (room == nullptr) return false;
   const int lost = request.lost;
-  PrefixWriter(room).put(wire::Rts{request.transfer.bytes, 0, static_cast<uint64_t>(lost), 0, 0});
+  PrefixWriter(room).put(
+      wire::Rts{request.transfer.bytes, 0, static_cast<uint64_t>(lost), 0, 0, 0});
   header.kind |= wire::kRts;
   request.peer->endpoint->commit(header);
   context_.requests.finish(request, lost);
@@ -159,8 +161,8 @@ void Transfers::replace(RecvRequest& request) noexcept {
   auto& transfer = request.transfer;
   transfer.half.reset();
   transfer.moved = 0;
-  const wire::Rts nothing{transfer.bytes, transfer.partner, 0, 0, 0};
-  choose(request, {nothing, NamedData(nullptr, 0)}, true);
+  const wire::Rts nothing{transfer.bytes, transfer.partner, 0, 0, 0, 0};
+  choose(request, {nothing, NamedData(nothing, nullptr, 0)}, true);
 }
 
 const Protocol* Transfers::chosen_by(const SendRequest& request,
@@ -242,7 +244,7 @@ void Transfers::take(const PeerState& from, const wire::Landed& landed) noexcept
   auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
   if (half == nullptr || !half->awaits_landing())
     return ignore("ignored the landing of an unknown message");
-  follow(*request, half->landed());
+  follow(*request, landed.declined != 0 ? HalfStep::kOther : half->landed());
 }
 
 void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept {
@@ -270,6 +272,12 @@ void Transfers::abandon(SendRequest& request, const Failure& failure) noexcept {
 }
 
 void Transfers::abandon(RecvRequest& request, const Failure& failure) noexcept {
+  if (ReceiverHalf* const half = request.transfer.half.get();
+      request.large && half != nullptr && half->has_operations()) {
+    request.abandoned = true;
+    half->failure = failure;
+    return receiving_.add(request);
+  }
   receiving_.remove(request);
   context_.requests.fail(request, failure);
 }
@@ -280,11 +288,21 @@ template <class Request>
 int Transfers::advance(Polled<Request>& polled) noexcept {
   int events = 0;
   polled.for_each([&](Request& request) {
-    const HalfStep step = request.transfer.half->advance();
+    const HalfStep step = advance(request);
     if (step != HalfStep::kAgain) ++events;
     if (step != HalfStep::kAgain && step != HalfStep::kMoved) follow(request, step);
   });
   return events;
+}
+
+HalfStep Transfers::advance(SendRequest& request) noexcept {
+  return request.transfer.half->advance();
+}
+
+HalfStep Transfers::advance(RecvRequest& request) noexcept {
+  ReceiverHalf& half = *request.transfer.half;
+  if (TERN_LIKELY(!request.abandoned)) return half.advance();
+  return half.has_operations() ? HalfStep::kAgain : HalfStep::kFailed;
 }
 
 void Transfers::follow(SendRequest& request, HalfStep step) noexcept {
@@ -319,7 +337,7 @@ void Transfers::follow(RecvRequest& request, HalfStep step) noexcept {
 
 void Transfers::end(RecvRequest& request, const Failure& failure) noexcept {
   const Protocol* const protocol = request.transfer.protocol;
-  if (protocol == nullptr || protocol->acknowledged)
+  if (!request.abandoned && (protocol == nullptr || protocol->acknowledged))
     context_.outbox.send_control(
         *request.peer, wire::kDone,
         wire::Done{request.transfer.partner, static_cast<uint64_t>(failure.code)});

@@ -88,6 +88,8 @@ class Transfers {
   TERN_COLD void ignore(const char* what) const noexcept;
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   void end(RecvRequest& request, const Failure& failure) noexcept;
+  static HalfStep advance(SendRequest& request) noexcept;
+  static HalfStep advance(RecvRequest& request) noexcept;
   template <class Request>
   int advance(Polled<Request>& polled) noexcept;
 

@@ -49,6 +49,11 @@ class Chunks {
     at_ = next_.offset + length;
     next_ = {};
   }
+  /// Changes the size of the chunks still to move, in order.
+  void resume(size_t each) noexcept {
+    each_ = each;
+    next_ = {};
+  }
   [[nodiscard]] bool all_moved() const noexcept {
     if (claims_ == nullptr) return at_ == bytes_;
     return claims_->finished.load(std::memory_order_acquire) >= count();

@@ -111,7 +111,8 @@ bool Eager::emit_direct(SendRequest& request) noexcept {
   const auto begun = request.peer->endpoint->caps.zero_copy->start_send(
       header, {prefix.data(), length}, {request.buffer.first(), request.transfer.bytes},
       request.operation);
-  if (begun == btl::Start::kNoRoom) return false;
+  if (TERN_UNLIKELY(begun == btl::Start::kRefused)) request.peer->forgo_direct();
+  if (begun == btl::Start::kNoRoom || begun == btl::Start::kRefused) return false;
   if (request.mode == Mode::kSynchronous) request.awaits = SendRequest::Awaits::kDone;
   return true;
 }

@@ -63,12 +63,15 @@ class DirectMover {
     const auto begun = request_.peer->endpoint->caps.zero_copy->start_send(
         {0, wire::kData, 0, 0, 0, 0}, {&prefix, sizeof prefix},
         {request_.buffer.first() + range.offset, range.length}, request_.operation);
-    return begun == btl::Start::kNoRoom ? 0 : range.length;
+    refused_ = begun == btl::Start::kRefused;
+    return begun == btl::Start::kNoRoom || refused_ ? 0 : range.length;
   }
   [[nodiscard]] int error() const noexcept { return 0; }
+  [[nodiscard]] bool refused() const noexcept { return refused_; }
 
  private:
   SendRequest& request_;
+  bool refused_ = false;
 };
 
 bool can_go_direct(const SendRequest& request) noexcept {
@@ -101,12 +104,17 @@ class PipelineSender final : public SenderHalf {
   }
   HalfStep move_direct() noexcept {
     DirectMover mover(request_);
-    return move_all(chunks_, mover);
+    const HalfStep step = move_all(chunks_, mover);
+    if (TERN_UNLIKELY(mover.refused())) {
+      direct_ = false;
+      chunks_.resume(FrameMover<HostSource>::most(*request_.peer->endpoint));
+    }
+    return step;
   }
 
   SendRequest& request_;
   HostSource source_;
-  const bool direct_;
+  bool direct_;
   Chunks chunks_;
 };
 

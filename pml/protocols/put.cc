@@ -1,72 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 // Put: the sender writes the data by RDMA, piece by piece.
-//   receiver: Go with the address and the region's key; sender: puts, flush, Landed.
-// Why: RDMA takes no time of the receiver. Without RDMA (TCP), fragments are as fast.
-#include <algorithm>
-
-#include "base/log.hpp"
-#include "core/peer.hpp"
-#include "pml/limits.hpp"
+//   receiver: Go with the address and the region's key; sender: puts, flush, Landed. Landed also
+//   reports a refusal of the sender's memory.
+// Why: RDMA after an RTS without a key. Without RDMA (TCP), fragments are as fast.
 #include "pml/outbox.hpp"
-#include "pml/protocol.hpp"
 #include "pml/protocols/chunks.hpp"
-#include "pml/requests.hpp"
+#include "pml/protocols/rdma.hpp"
 
 namespace tern::pml {
 namespace {
-
-constexpr size_t kPiece = 1 << 20;
-constexpr uint32_t kPieces = 4;  // puts in flight per message, to leave some to others
-
-bool pays(const ProtocolContext& context, const RecvRequest& request) noexcept {
-  const btl::Rdma* const rdma = request.peer->endpoint->caps.rdma;
-  return rdma != nullptr && request.transfer.bytes >= context.limits.least_put(rdma->offloaded);
-}
-
-bool is_one_block(const Buffer& buffer) noexcept {
-  return !buffer.on_device() && buffer.type->contiguous();
-}
 
 class PutMover {
  public:
   PutMover(SendRequest& request, const btl::RemoteKey& to, uint64_t address) noexcept
       : request_(request), to_(to), address_(address) {}
   [[nodiscard]] size_t move(const ByteRange& range) noexcept {
-    if (request_.operation.left >= kPieces) return 0;
+    if (request_.operation.left >= kRdmaPieces) return 0;
     const auto begun = request_.peer->endpoint->caps.rdma->start_put(
         to_, address_ + range.offset, {request_.buffer.first() + range.offset, range.length},
         request_.operation);
-    return begun == btl::Start::kNoRoom ? 0 : range.length;
+    refused_ = begun == btl::Start::kRefused;
+    return begun == btl::Start::kNoRoom || refused_ ? 0 : range.length;
   }
   [[nodiscard]] int error() const noexcept { return 0; }
+  [[nodiscard]] bool refused() const noexcept { return refused_; }
 
  private:
   SendRequest& request_;
   const btl::RemoteKey& to_;
   uint64_t address_;
+  bool refused_ = false;
 };
 
 class PutSender final : public SenderHalf {
  public:
   PutSender(ProtocolContext& context, SendRequest& request) noexcept
-      : context_(context), request_(request), chunks_(request.transfer.bytes, kPiece) {}
+      : context_(context), request_(request), chunks_(request.transfer.bytes, kRdmaPiece) {}
   void learn_key(std::span<const std::byte> key) noexcept override {
-    to_ = request_.peer->endpoint->caps.rdma->import_key(key);
+    btl::Rdma& rdma = *request_.peer->endpoint->caps.rdma;
+    region_ = rdma.register_memory(request_.buffer.first(), request_.transfer.bytes);
+    to_ = region_ == nullptr ? nullptr : rdma.import_key(key);
   }
   HalfStep begin(const wire::Go& go) noexcept override {
-    if (to_ == nullptr) {
-      failure = {MPI_ERR_OTHER, "cannot write the receiver's memory: unknown key"};
-      return HalfStep::kFailed;
-    }
     address_ = go.address;
-    ++request_.peer->sent.put;
+    declined_ = to_ == nullptr;
     return HalfStep::kAgain;
   }
+  void refused() noexcept override { region_.reset(); }
   HalfStep advance() noexcept override {
-    if (!chunks_.all_moved()) {
+    if (!declined_ && !chunks_.all_moved()) {
       PutMover mover(request_, *to_, address_);
       const HalfStep step = move_all(chunks_, mover);
       request_.transfer.moved = chunks_.at();
+      declined_ = mover.refused();
       return step;
     }
     if (request_.operation.left != 0) return HalfStep::kAgain;
@@ -76,16 +62,25 @@ class PutSender final : public SenderHalf {
       if (begun != btl::Start::kDone) return HalfStep::kAgain;
     }
     context_.outbox.send_control(*request_.peer, wire::kLanded,
-                                 wire::Landed{request_.transfer.partner});
+                                 wire::Landed{request_.transfer.partner, declined_ ? 1u : 0u});
+    if (declined_) return await_other();
+    ++request_.peer->sent.put;
     return HalfStep::kDone;
   }
 
  private:
+  HalfStep await_other() noexcept {
+    request_.awaits = SendRequest::Awaits::kGoOrDone;
+    return HalfStep::kWait;
+  }
+
   ProtocolContext& context_;
   SendRequest& request_;
   Chunks chunks_;
+  std::unique_ptr<btl::MemoryRegion> region_;
   std::unique_ptr<btl::RemoteKey> to_;
   uint64_t address_ = 0;
+  bool declined_ = false;
   bool flushed_ = false;
 };
 
@@ -120,7 +115,7 @@ extern const Protocol kPut{
     .acknowledged = false,
     .viable_to_send =
         [](const ProtocolContext&, const SendRequest& request) {
-          return request.peer->endpoint->caps.rdma != nullptr && is_one_block(request.buffer);
+          return request.peer->endpoint->caps.rdma != nullptr && is_host_block(request.buffer);
         },
     .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PutSender>(context, request);
@@ -128,15 +123,15 @@ extern const Protocol kPut{
     // A nonzero address means one block of host memory.
     .viable_to_receive =
         [](const ProtocolContext& context, const RecvRequest& request, const Announced& announced) {
-          return pays(context, request) && announced.rts.address != 0 &&
+          return rdma_pays(context, request) && announced.rts.address != 0 &&
                  announced.rts.staged == 0 && !announced.named.there() &&
-                 is_one_block(request.buffer);
+                 announced.named.key().empty() && is_host_block(request.buffer);
         },
     .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
       auto region = request.peer->endpoint->caps.rdma->register_memory(request.buffer.first(),
                                                                        request.transfer.bytes);
-      if (region == nullptr) return nullptr;
+      if (region == nullptr || region->key().empty()) return nullptr;
       return std::make_unique<PutReceiver>(context, request, std::move(region));
     }};
 

@@ -7,6 +7,7 @@
   ROW(kDeviceMapped)  /* one copy by the receiver's device */                             \
   ROW(kDevicePieces)  /* the same from a packed block */                                  \
   ROW(kBothEnds)      /* one copy shared by both processes */                             \
+  ROW(kGet)           /* RDMA reads of the sender's memory */                             \
   ROW(kPull)          /* one copy by the receiver */                                      \
   ROW(kPut)           /* RDMA writes to the receiver's memory */                          \
   ROW(kBounced)       /* device memory through pinned memory, then as kPipeline */        \

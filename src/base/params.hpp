@@ -173,8 +173,8 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
   X(net_eager, "TERN_TEST.net_eager", Size, 131072, between(0, 1048576), own(),                    \
     "eager limit of contiguous messages to other hosts")                                           \
   X(net_put, "TERN_TEST.net_put", Size, 0, between(0, 1099511627776), own(),                       \
-    "contiguous messages from other hosts are put by the sender's NIC from this many bytes on. 0: "\
-    "only by networks with RDMA")                                                                  \
+    "contiguous messages to other hosts are read or put by RDMA from this many bytes on. 0: only "  \
+    "by networks with RDMA")                                                                       \
   X(sm_ring_bytes, "TERN_TEST.sm_ring", Size, 65536, between(4096, 1048576), own(),                \
     "bytes of the ring of a pair of ranks; a power of two")                                        \
   X(sm_fragment, "TERN_TEST.sm_fragment", Size, 8192, between(4096, 32768), own(),                 \

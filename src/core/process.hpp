@@ -105,6 +105,13 @@ class Process {
       count.store(count.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
     }
   } file_operations;
+  /// Memory registered with adapters for RDMA, by all channels.
+  struct Registrations {
+    using Count = std::atomic<uint64_t>;
+    Count asked{0}, refused{0};
+    Count bytes{0};  // now
+    std::atomic<bool> refusal_said{false};
+  } registrations;
   /// Peers may answer operations ended by an interrupt.
   std::atomic<bool> has_interrupted{false};
 

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -41,7 +42,7 @@ class HostileEndpoint final : public btl::Endpoint,
                           .claims = this}),
         ZeroCopy(1000),
         Rdma(true) {}
-  bool full = false, copies = true;
+  bool full = false, copies = true, refuses = false;
   std::deque<std::pair<btl::Operation*, iovec>> under_way;
   int copy_error = 0;
   btl::SharedClaims claims;
@@ -83,7 +84,7 @@ class HostileEndpoint final : public btl::Endpoint,
   btl::Start start_send(const btl::Header&, const iovec& prefix, const iovec& data,
                         btl::Operation& operation) noexcept override {
     TERN_ASSERT(prefix.iov_len <= kMostPrefix && data.iov_len <= max_bytes);
-    if (!full) read(prefix);
+    if (!full && !refuses) read(prefix);
     return start(data, operation);
   }
   std::unique_ptr<btl::MemoryRegion> register_memory(void* address,
@@ -101,10 +102,14 @@ class HostileEndpoint final : public btl::Endpoint,
   btl::Start start_get(const btl::RemoteKey&, uint64_t, const iovec& into,
                        btl::Operation& operation) noexcept override {
     std::memset(into.iov_base, 7, into.iov_len);
+    operation.failed = !copies;
     return start(into, operation);
   }
   btl::Start start_flush(btl::Operation& operation) noexcept override {
-    return start({}, operation);
+    const bool refused = std::exchange(refuses, false);
+    const btl::Start begun = start({}, operation);
+    refuses = refused;
+    return begun;
   }
   void end_one(btl::Sink& sink) {
     if (under_way.empty()) return;
@@ -123,6 +128,7 @@ class HostileEndpoint final : public btl::Endpoint,
   };
   btl::Start start(const iovec& data, btl::Operation& operation) {
     if (full) return btl::Start::kNoRoom;
+    if (refuses) return btl::Start::kRefused;
     if (!copies) {
       read(data);
       return btl::Start::kDone;
@@ -187,7 +193,7 @@ class FrameProgram {
   FrameProgram(Target& target, Bytes bytes) : target_(target), bytes_(bytes) {
     for (uint32_t rank = 1; rank < Target::kRanks; ++rank) {
       HostileEndpoint& endpoint = target_.endpoints[rank];
-      endpoint.full = false, endpoint.copies = true, endpoint.copy_error = 0;
+      endpoint.full = endpoint.refuses = false, endpoint.copies = true, endpoint.copy_error = 0;
     }
     pml_ = std::make_unique<pml::P2p>(target_.process.channel(0));
     target_.connect(*pml_);
@@ -301,6 +307,7 @@ class FrameProgram {
     HostileEndpoint& endpoint = target_.endpoints[1 + word % 2];
     endpoint.full = (word & 2) != 0;
     endpoint.copies = (word & 4) != 0;
+    endpoint.refuses = (word & 16) != 0;
     endpoint.copy_error = (word & 8) != 0 ? word : 0;
   }
   void scribble() {

@@ -33,8 +33,8 @@ once_a_host() { [ "$(grep -c 'reaches other hosts' out)" = 2 ]; }
 check "once on each host" once_a_host
 check "messages go from where the data lies" says 'to rank [23] by (ucx|ofi) .*: up to 128 KiB at once, from 1 KiB on without a copy here|to rank [23] by ofi'
 program=./large
-check "a put is announced as a put" says 'rank 0\] to rank 2 by (ucx|ofi) .*, from 64 KiB on written by RDMA' TERN_TEST=net_put=65536
-check "and counted as a put" grep -Eq 'rank 0\] sent to rank 2 by (ucx|ofi): .* 1 message announced .*: 0 in fragments, 0 copied by both ends, 1 written by the sender, 0 read' out
+check "a get is announced as a get" says 'rank 0\] to rank 2 by (ucx|ofi) .*, from 64 KiB on read by RDMA' TERN_TEST=net_put=65536
+check "and counted as a get" grep -Eq 'rank 0\] sent to rank 2 by (ucx|ofi): .* 1 message announced .*: 0 in fragments, 0 copied by both ends, 0 written by the sender, 1 read by the receiver \(1 by RDMA\)' out
 program=./meet
 check "settings of the library" says 'settings: .*(UCX_MAX_RNDV_RAILS=2|FI_VERBS_GID_IDX=3)' TERN_NET_RAILS=2 TERN_NET_GID=3
 (on_host h1 ip link add docker0 type bridge) && (on_host h1 ip addr add 172.17.0.1/16 dev docker0) && (on_host h1 ip link set docker0 up)

@@ -86,6 +86,7 @@ loses() {
     awk '/^after/ { exit !($2 > 2 && $2 < 13) }' out  # TERN_NET_TIMEOUT plus a margin
 }
 check "data under way" loses send
+case $TERN_TRANSPORT in *ucx*) TERN_TEST=net_put=1 check "data under way by RDMA" loses send ;; esac
 check "a receive that waits" loses receive
 lasts() { without_link 5 talk && grep -q "rank 0 has talked to the end" out; }
 check "five seconds without a link" lasts

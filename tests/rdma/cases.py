@@ -190,6 +190,17 @@ def memlock(kib):
     return case
 
 
+def memory_runs_out(scene):
+    """Regions get half of 96 MiB: the largest message goes by fragments, and the others by RDMA."""
+    scene.slots, scene.talks = 1, scene.talks.with_name("reads")
+    scene.start(["any"], limits=lambda words: faults.with_locked_memory(98304, words))
+    status, output = scene.wait(280)
+    lines = output.splitlines()
+    refused = [line for line in lines if "refuses memory for RDMA" in line and CURE.search(line)]
+    passed = status == 0 and output.count("all right") == 2 and 1 <= len(refused) <= 2 and re.search("sizes: [1-9]", output)
+    return bool(passed), "\n".join([*lines[:20], *lines[-20:]]) + f"\nexit {status}, {len(lines)} lines; expected: a refusal, and all right"
+
+
 def kill_rank(scene):
     """kill -9 of a rank of machine 3: in 5 s each survivor reports it, or the launcher has ended the job; no process remains."""
     scene.start([100, 8])
@@ -229,6 +240,7 @@ OVER_RC = ("delay-20ms", "reorder", "loss-1")
 # name: (case, networks)
 OF_TWO = {
     **{f"memlock-{name}": (memlock(kib), ("rc", "verbs")) for name, kib in (("64KiB", 64), ("8MiB", 8192), ("96MiB", 98304))},
+    "memory-runs-out": (memory_runs_out, ("rc", )),
     "partition": (loses(down, 10), (*RDMA, "tcp")),
     "killed-host": (loses(kill, 10), (*RDMA, "tcp")),
     "frozen-host": (loses(freeze, 10), (*RDMA, "tcp")),

@@ -4,7 +4,10 @@
 // while the link holds. Usage: a World with a Network (world.hpp). Threads: any.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -17,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "btl/net/registrations.hpp"
 #include "btl/transport.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
@@ -50,13 +54,30 @@ class Network {
     frame.rounds = static_cast<int>(random_() % kMostRounds);
     links_[{from, to}].push_back(std::move(frame));
   }
+  /// One in this many registrations is refused, and starts of puts, gets and zero copies; 0: none.
+  std::atomic<uint32_t> refuses_memory{0}, refuses_starts{0};
+  [[nodiscard]] bool refuses(const std::atomic<uint32_t>& one_in) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return one_in != 0 && random_() % one_in == 0;
+  }
   /// A get is a put in the other direction. A flush has no data and completes after all earlier
   /// puts.
   struct Put {
     iovec from;
     std::byte* to;
     btl::Operation* operation;
+    bool gets = false;
   };
+  std::atomic<uint64_t> moved_by_get{0};
+  void enlist(const std::byte* memory, size_t bytes) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    regions_.emplace(memory, bytes);
+  }
+  void release(const std::byte* memory, size_t bytes) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const auto [first, last] = regions_.equal_range(memory);
+    regions_.erase(std::find_if(first, last, [&](const auto& one) { return one.second == bytes; }));
+  }
   void put(Place from, Place to, const Put& put) {
     const std::lock_guard<std::mutex> guard(mutex_);
     puts_[{from, to}].push_back(put);
@@ -71,8 +92,7 @@ class Network {
       const auto before = static_cast<size_t>(flush - puts.begin());
       const auto chosen =
           puts.begin() + static_cast<std::ptrdiff_t>(before == 0 ? 0 : random_() % before);
-      if (chosen->to != nullptr)
-        std::memcpy(chosen->to, chosen->from.iov_base, chosen->from.iov_len);
+      if (chosen->to != nullptr) move_locked(*chosen);
       done_[from].push_back(chosen->operation);
       puts.erase(chosen);
     }
@@ -137,12 +157,25 @@ class Network {
     return cuts_.count(std::minmax(one, other)) != 0;
   }
 
+  void move_locked(const Put& put) {
+    const auto* const there = put.gets ? static_cast<std::byte*>(put.from.iov_base) : put.to;
+    EXPECT_TRUE(std::any_of(regions_.begin(), regions_.end(), [&](const auto& one) {
+      return one.first <= there && there + put.from.iov_len <= one.first + one.second;
+    })) << "a peer's memory is not registered";
+    std::memcpy(put.to, put.from.iov_base, put.from.iov_len);
+    if (put.gets) moved_by_get += put.from.iov_len;
+  }
+
   std::mutex mutex_;
   std::mt19937 random_;
+  std::multimap<const std::byte*, size_t> regions_;
   std::map<std::pair<Place, Place>, std::deque<Frame>> links_;
   using Puts = std::map<std::pair<Place, Place>, std::deque<Put>>;
   void end_puts(Puts::iterator link) {
-    for (const Put& put : link->second) done_[link->first.first].push_back(put.operation);
+    for (const Put& put : link->second) {
+      put.operation->failed = true;
+      done_[link->first.first].push_back(put.operation);
+    }
     link->second.clear();
   }
   Puts puts_;
@@ -155,21 +188,35 @@ inline thread_local Network* network = nullptr;
 /// Ranks share an address space.
 class LateRegion final : public btl::MemoryRegion {
  public:
-  explicit LateRegion(void* address) : address_(reinterpret_cast<uint64_t>(address)) {}
+  LateRegion(core::Process& process, Network& between, void* address, size_t bytes)
+      : network_(between),
+        memory_(static_cast<std::byte*>(address)),
+        bytes_(bytes),
+        counted_(process, bytes) {
+    network_.enlist(memory_, bytes_);
+  }
+  LateRegion(const LateRegion&) = delete;
+  LateRegion& operator=(const LateRegion&) = delete;
+  ~LateRegion() override { network_.release(memory_, bytes_); }
   std::span<const std::byte> key() const noexcept override {
-    return std::as_bytes(std::span(&address_, 1));
+    return std::as_bytes(std::span(&memory_, 1));
   }
 
  private:
-  const uint64_t address_;
+  Network& network_;
+  const std::byte* const memory_;
+  const size_t bytes_;
+  const btl::net::CountedBytes counted_;
 };
 
 class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
  public:
-  LateEndpoint(Network& between, Place here, const btl::Destination& leads_to)
+  LateEndpoint(core::Process& process, Network& between, Place here,
+               const btl::Destination& leads_to)
       : Endpoint(leads_to, {.zero_copy = this, .rdma = this}),
         ZeroCopy(3000),
         Rdma(true),
+        process_(process),
         network_(between),
         here_(here) {}
   bool send(const btl::Header& header, const void* payload) noexcept override {
@@ -192,13 +239,20 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
   btl::Start start_send(const btl::Header& header, const iovec& prefix, const iovec& data,
                         btl::Operation& operation) noexcept override {
     if (!is_cut() && !network_.has_room(here_, there())) return btl::Start::kNoRoom;
+    if (network_.refuses(network_.refuses_starts)) return btl::Start::kRefused;
     const auto* words = static_cast<const std::byte*>(prefix.iov_base);
     ++operation.left;
     network_.send(here_, there(), {header, {words, words + prefix.iov_len}, 0, data, &operation});
     return btl::Start::kStarted;
   }
-  std::unique_ptr<btl::MemoryRegion> register_memory(void* address, size_t) noexcept override {
-    return std::make_unique<LateRegion>(address);
+  std::unique_ptr<btl::MemoryRegion> register_memory(void* address,
+                                                     size_t bytes) noexcept override {
+    process_.registrations.asked += 1;
+    if (!network_.refuses(network_.refuses_memory))
+      return std::make_unique<LateRegion>(process_, network_, address, bytes);
+    process_.registrations.refusal_said = true;
+    btl::net::note_refused_memory(process_, "refused by the test");
+    return nullptr;
   }
   std::unique_ptr<btl::RemoteKey> import_key(std::span<const std::byte> key) noexcept override {
     if (key.size() != sizeof(uint64_t)) return nullptr;
@@ -212,7 +266,8 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
                        btl::Operation& operation) noexcept override {
     return start({{reinterpret_cast<void*>(address), into.iov_len},
                   static_cast<std::byte*>(into.iov_base),
-                  &operation});
+                  &operation,
+                  true});
   }
   btl::Start start_flush(btl::Operation& operation) noexcept override {
     return start({{}, nullptr, &operation});
@@ -227,11 +282,13 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
  private:
   btl::Start start(const Network::Put& put) {
     if (!is_cut() && !network_.has_room(here_, there())) return btl::Start::kNoRoom;
+    if (put.to != nullptr && network_.refuses(network_.refuses_starts)) return btl::Start::kRefused;
     ++put.operation->left;
     network_.put(here_, there(), put);
     return btl::Start::kStarted;
   }
   [[nodiscard]] Place there() const { return {to.peer.rank, to.channel}; }
+  core::Process& process_;
   Network& network_;
   const Place here_;
   std::vector<std::byte> filling_;
@@ -278,7 +335,7 @@ class Late final : public btl::Btl {
     auto& endpoint = endpoints_[there];
     if (endpoint == nullptr)
       endpoint = std::make_unique<LateEndpoint>(
-          network_, here_,
+          process_, network_, here_,
           btl::Destination{process_.peer(there.rank), there.channel, process_.channel_count()});
     return *endpoint;
   }

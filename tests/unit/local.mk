@@ -96,6 +96,7 @@ unit_tests += tests/unit/pml/channels_test
 unit_tests += tests/unit/pml/protocol_test
 unit_tests += tests/unit/pml/lost_peer_test
 unit_tests += tests/unit/pml/protocol_table_test
+unit_tests += tests/unit/pml/rdma_test
 unit_tests += tests/unit/pml/small_messages_test
 unit_tests += tests/unit/coll/geometry_test
 unit_tests += tests/unit/base/doorbell_test

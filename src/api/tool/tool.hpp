@@ -45,6 +45,9 @@ struct Figures {
     uint64_t mapped = 0, copied = 0, by_target = 0, by_messages = 0;
   } windows;
   struct {
+    uint64_t asked = 0, refused = 0, bytes = 0;
+  } registrations;
+  struct {
     uint64_t block = 0, blocks = 0, mapped = 0, sieved = 0, exchanged = 0, bytes_read = 0,
              bytes_written = 0, rounds = 0, gpudirect = 0;
   } files;

@@ -52,6 +52,8 @@ class ToolHandle {
     }
     const auto& windows = process->window_operations;
     figures.windows = {windows.mapped, windows.copied, windows.by_target, windows.by_messages};
+    const auto& registrations = process->registrations;
+    figures.registrations = {registrations.asked, registrations.refused, registrations.bytes};
     const auto& files = process->file_operations;
     figures.files = {files.block,         files.blocks,    files.mapped,
                      files.sieved,        files.exchanged, files.bytes_read,
@@ -133,6 +135,19 @@ const std::vector<PerformanceVariable>& performance_variables() {
       {"sent_by_both_ends", "protocol", kCounter, kAll,
        "rendezvous messages copied in parts by both sender and receiver",
        TERN_FIGURE(messages.by_both_ends)},
+      {"sent_written_by_rdma", "protocol", kCounter, kAll,
+       "rendezvous messages written to the receiver's memory by RDMA",
+       TERN_FIGURE(messages.written_by_rdma)},
+      {"sent_read_by_rdma", "protocol", kCounter, kAll,
+       "rendezvous messages read from this rank's memory by RDMA",
+       TERN_FIGURE(messages.read_by_rdma)},
+      {"rdma_registrations", "protocol", kCounter, kAll,
+       "requests to register memory for RDMA with a network", TERN_FIGURE(registrations.asked)},
+      {"rdma_registrations_refused", "protocol", kCounter, kAll,
+       "refused ones; the data goes without RDMA", TERN_FIGURE(registrations.refused)},
+      {"rdma_registered_bytes", "protocol", kLevel, kAll,
+       "memory registered now, without the caches of the network's library",
+       TERN_FIGURE(registrations.bytes)},
       {"received", "protocol", kCounter, kAll, "completed receives",
        TERN_FIGURE(messages.received)},
       {"unexpected", "protocol", kCounter, kAll, "messages arriving before the receive",

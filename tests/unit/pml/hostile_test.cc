@@ -154,6 +154,37 @@ TEST_F(Hostile, WithdrawingNothingTakesNoMessage) {
   request.release();
 }
 
+// The peer of rank 2 has RDMA; its RTS may name a key of another length than the frame has.
+TEST_F(Hostile, AKeyOfAnotherLengthIsNotUsed) {
+  for (const auto& [said, there] :
+       {std::pair{4, 4}, {4, 3}, {4, 5}, {1, 0}, {0, 4}, {300, 300}, {256, 256}, {65535, 256}}) {
+    std::vector<char> memory(3000);
+    Request& request = receive(memory, 2, 0);
+    std::vector<std::byte> frame(sizeof(wire::Rts) + static_cast<size_t>(there));
+    const wire::Rts rts{3000, 5, 64, 0, 0, static_cast<uint16_t>(said)};
+    std::memcpy(frame.data(), &rts, sizeof rts);
+    arrive(2, wire::kRts, 0, frame.data(), frame.size(), 2);
+    static_cast<void>(target_.process.channel(0).progress.poll());
+    auto& under_way = target_.endpoints[2].under_way;
+    const bool reads = said == there && said <= 256;
+    EXPECT_EQ(under_way.size(), reads ? 1u : 0u) << said << " " << there;
+    while (!under_way.empty()) target_.endpoints[2].end_one(pml_->engine);
+    static_cast<void>(target_.process.channel(0).progress.poll());
+    EXPECT_TRUE(request.done()) << "read, or copied";
+    request.release();
+  }
+}
+
+TEST_F(Hostile, RefusalsOfAPutThatNobodyAskedForAreIgnored) {
+  std::vector<char> memory(8);
+  Request& request = receive(memory, 1, 0);
+  arrive(1, wire::kLanded, wire::Landed{request.handle(), 1});
+  EXPECT_FALSE(request.done());
+  arrive(1, wire::kEager, 0, "12345678", 8, 1);
+  EXPECT_TRUE(request.done());
+  request.release();
+}
+
 TEST(HostileProgram, RandomPrograms) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {

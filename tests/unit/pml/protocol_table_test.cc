@@ -163,8 +163,8 @@ TEST(ProtocolTable, AHalfThatFailsLateEndsBothRequests) {
 TEST(ProtocolTable, EveryProtocolHasANameAndTheLastTakesEverything) {
   std::vector<std::string> names;
   for (const Protocol* protocol : protocols()) names.emplace_back(protocol->name);
-  EXPECT_EQ(names, (std::vector<std::string>{"device mapped", "device pieces", "both ends", "pull",
-                                             "put", "bounced", "pipeline"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"device mapped", "device pieces", "both ends", "get",
+                                             "pull", "put", "bounced", "pipeline"}));
   EXPECT_TRUE(protocols().back()->always);
 }
 
