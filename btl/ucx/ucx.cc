@@ -95,7 +95,7 @@ bool Ucx::arm() noexcept {
 int Ucx::progress() noexcept {
   constexpr uint32_t kRoundsBetweenLooks = 63;
   if (TERN_UNLIKELY((++rounds_ & kRoundsBetweenLooks) == 0)) look_after_peers();
-  if (!attention_.is_due(worker_.has_under_way())) return 0;
+  if (!attention_.is_due(worker_.has_under_way() || worker_.has_failures)) return 0;
   frames_ = 0;
   const bool events = worker_.progress() != 0;
   if (TERN_UNLIKELY(worker_.has_failures)) give_up_failed();

@@ -126,6 +126,9 @@ class Network {
     const std::lock_guard<std::mutex> guard(mutex_);
     return is_cut_locked(one, other);
   }
+  /// Before the ranks run: `rank` registers no memory.
+  void refuse_memory_of(uint32_t rank) { refused_.insert(rank); }
+  [[nodiscard]] bool refuses_memory_of(uint32_t rank) const { return refused_.contains(rank); }
 
  private:
   static constexpr size_t kMostFrames = 12;
@@ -148,6 +151,7 @@ class Network {
   Puts puts_;
   std::map<Place, std::deque<btl::Operation*>> done_;
   std::set<std::pair<uint32_t, uint32_t>> cuts_;
+  std::set<uint32_t> refused_;
 };
 
 inline thread_local Network* network = nullptr;
@@ -198,6 +202,7 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
     return btl::Start::kStarted;
   }
   std::unique_ptr<btl::MemoryRegion> register_memory(void* address, size_t) noexcept override {
+    if (network_.refuses_memory_of(here_.rank)) return nullptr;
     return std::make_unique<LateRegion>(address);
   }
   std::unique_ptr<btl::RemoteKey> import_key(std::span<const std::byte> key) noexcept override {
