@@ -41,7 +41,7 @@ class NetworkPath final : public Path {
   struct Link {
     btl::Rdma* rdma = nullptr;
     std::unique_ptr<btl::RemoteKey> key;  // null: Messages
-    // Begins with a part that never ends, so nobody is told the end.
+    // The first part never ends, so the transport reports no end.
     btl::Operation operation{.left = 1};
     uint32_t requests = 0;
     bool unflushed = false;  // puts since the last flush

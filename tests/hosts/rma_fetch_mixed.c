@@ -7,7 +7,11 @@
 // env: TERN_TEST=rma=network
 #include "../mpi/check.h"
 
-enum { kRow = 64, kCounter = 31 };  // the counter is in the middle of the row that RDMA writes
+enum {
+  kRow = 64,
+  kCounter = 31,
+  kBatch = 50
+};  // the counter is in the middle of the row that RDMA writes
 
 static long* mine;
 static MPI_Win win;
@@ -36,21 +40,23 @@ static void put_and_get(long round) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  const long each = number_of_operations() / size, all = each * size;
+  const long each = number_of_operations() / size / kBatch * kBatch, all = each * size;
   const MPI_Aint bytes = rank == 0 ? (MPI_Aint)size * kRow * (MPI_Aint)sizeof(long) : 0;
   OK(MPI_Win_allocate(bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &win));
-  long one = 1, old = 0, last = -1;
+  long one = 1, old[kBatch], last = -1;
   unsigned char* seen = calloc((size_t)all, 1);
   if (rank == 0) memset(mine, 0, (size_t)bytes);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_Win_lock_all(0, win));
-  for (long i = 0; i < each; ++i) {
-    OK(MPI_Fetch_and_op(&one, &old, MPI_LONG, 0, kCounter, MPI_SUM, win));
-    OK(MPI_Win_flush(0, win));
-    CHECK(old > last && old < all);
-    last = old;
-    seen[old] = 1;
-    if (i % 16 == 0) put_and_get(i);
+  for (long i = 0; i < each; i += kBatch) {
+    for (int k = 0; k < kBatch; ++k)
+      OK(MPI_Fetch_and_op(&one, &old[k], MPI_LONG, 0, kCounter, MPI_SUM, win));
+    put_and_get(i);
+    for (int k = 0; k < kBatch; ++k) {
+      CHECK(old[k] > last && old[k] < all);
+      last = old[k];
+      seen[last] = 1;
+    }
   }
   OK(MPI_Win_unlock_all(win));
   OK(MPI_Allreduce(MPI_IN_PLACE, seen, (int)all, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD));

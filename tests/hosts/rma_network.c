@@ -31,7 +31,7 @@ static int *mine, *out, *in;
 static MPI_Win win;
 static int to, from;
 
-static void fill(int first) {
+static void prepare(int first) {
   for (int i = 0; i < kInts; ++i) out[i] = first + i;
   memset(in, 0xff, kInts * sizeof *in);
 }
@@ -41,7 +41,7 @@ static void has(const int* data, int first) {
 }
 
 static void fences(int first) {
-  fill(first + rank);
+  prepare(first + rank);
   OK(MPI_Win_fence(0, win));
   OK(MPI_Put(out, kInts, MPI_INT, to, 0, kInts, MPI_INT, win));
   OK(MPI_Win_fence(0, win));
@@ -54,7 +54,7 @@ static void fences(int first) {
 static void posts(int first) {
   MPI_Group all;
   OK(MPI_Win_get_group(win, &all));
-  fill(first + rank);
+  prepare(first + rank);
   OK(MPI_Win_post(all, 0, win));
   OK(MPI_Win_start(all, 0, win));
   OK(MPI_Put(out, kInts, MPI_INT, to, 0, kInts, MPI_INT, win));
@@ -67,7 +67,7 @@ static void posts(int first) {
 
 static void locks(int first) {
   MPI_Request requests[2];
-  fill(first + rank);
+  prepare(first + rank);
   OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, win));
   OK(MPI_Rput(out, kInts, MPI_INT, to, 0, kInts, MPI_INT, win, &requests[0]));
   OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));

@@ -51,11 +51,20 @@ class Network {
     links_[{from, to}].push_back(std::move(frame));
   }
   /// A get is a put in the other direction. A flush has no data and completes after all earlier
-  /// puts.
+  /// puts. A put may be done before the data lands: `held` has the data of such a put.
   struct Put {
     iovec from;
     std::byte* to;
     btl::Operation* operation;
+    bool is_get = false;
+    std::vector<std::byte> held{};
+    void hold() {
+      const auto* const first = static_cast<const std::byte*>(from.iov_base);
+      held.assign(first, first + from.iov_len);
+    }
+    void land() const {
+      if (to != nullptr) std::memcpy(to, held.empty() ? from.iov_base : held.data(), from.iov_len);
+    }
   };
   void put(Place from, Place to, const Put& put) {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -71,9 +80,15 @@ class Network {
       const auto before = static_cast<size_t>(flush - puts.begin());
       const auto chosen =
           puts.begin() + static_cast<std::ptrdiff_t>(before == 0 ? 0 : random_() % before);
-      if (chosen->to != nullptr)
-        std::memcpy(chosen->to, chosen->from.iov_base, chosen->from.iov_len);
-      done_[from].push_back(chosen->operation);
+      const bool is_put = chosen->to != nullptr && !chosen->is_get;
+      const bool holds = is_put && chosen->operation != nullptr && random_() % 2 == 0;
+      note_done(from, *chosen);
+      chosen->operation = nullptr;
+      if (holds) {
+        chosen->hold();
+        continue;
+      }
+      chosen->land();
       puts.erase(chosen);
     }
   }
@@ -133,7 +148,8 @@ class Network {
  private:
   static constexpr size_t kMostFrames = 12;
   static constexpr uint32_t kMostRounds = 4, kRefusals = 6;
-  void note_done(Place from, const Frame& frame) {
+  template <class Begun>
+  void note_done(Place from, const Begun& frame) {
     if (frame.operation != nullptr) done_[from].push_back(frame.operation);
   }
   bool is_cut_locked(uint32_t one, uint32_t other) const {
@@ -145,7 +161,7 @@ class Network {
   std::map<std::pair<Place, Place>, std::deque<Frame>> links_;
   using Puts = std::map<std::pair<Place, Place>, std::deque<Put>>;
   void end_puts(Puts::iterator link) {
-    for (const Put& put : link->second) done_[link->first.first].push_back(put.operation);
+    for (const Put& put : link->second) note_done(link->first.first, put);
     link->second.clear();
   }
   Puts puts_;
@@ -217,7 +233,8 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
                        btl::Operation& operation) noexcept override {
     return start({{reinterpret_cast<void*>(address), into.iov_len},
                   static_cast<std::byte*>(into.iov_base),
-                  &operation});
+                  &operation,
+                  true});
   }
   btl::Start start_flush(btl::Operation& operation) noexcept override {
     return start({{}, nullptr, &operation});
