@@ -28,6 +28,13 @@ void Engine::leave(core::Channel& channel, const void* self) noexcept {
   delete engine;
 }
 
+void Engine::let_go(core::Channel& channel) noexcept {
+  if (channel.rma == nullptr) return;
+  const core::ChannelLock lock(channel.progress);
+  for (const Member& member : channel.rma->all_)
+    if (member.let_go != nullptr) member.let_go(member.self);
+}
+
 int Engine::poll(void* self) noexcept {
   int events = 0;
   for (const Member& member : static_cast<Engine*>(self)->all_) events += member.poll(member.self);

@@ -61,7 +61,8 @@ NetworkPath::NetworkPath(Targets& targets, Messages& rest, RemoteParts parts,
       links_(addresses_.size()) {
   const core::ChannelLock lock(targets_.progress());
   Engine::join(communicator_.channel(),
-               {this, [](void* self) noexcept { return static_cast<NetworkPath*>(self)->poll(); }});
+               {this, [](void* self) noexcept { return static_cast<NetworkPath*>(self)->poll(); },
+                [](void* self) noexcept { static_cast<NetworkPath*>(self)->let_go(); }});
 }
 
 // The transport still writes to operations under way.
@@ -71,6 +72,12 @@ NetworkPath::~NetworkPath() {
     if (tracked->operation.left != 1) (void)tracked.release();
   for (auto& link : links_)
     if (link != nullptr && link->operation.left != 1) (void)link.release();
+}
+
+void NetworkPath::let_go() noexcept {
+  parts_.withdraw();
+  for (auto& link : links_)
+    if (link != nullptr) link->key.reset();
 }
 
 void NetworkPath::withdraw() noexcept {

@@ -67,6 +67,7 @@ class NetworkPath final : public Path {
   [[nodiscard]] bool is_over(int target, bool local) noexcept;
   [[nodiscard]] int settle(int target) noexcept;
   int poll() noexcept;
+  void let_go() noexcept;
   [[nodiscard]] int loss_of(int target) noexcept;
   void describe(int target, WaitReport* report);
 
