@@ -227,6 +227,11 @@ int NetworkPath::finish(int target, bool local) noexcept {
   return settle(target);
 }
 
+void NetworkPath::begin_flush(int target) noexcept {
+  const core::ChannelLock lock(targets_.progress());
+  (void)is_over(target, false);
+}
+
 int NetworkPath::poll() noexcept {
   int ended = 0;
   for (size_t i = 0; i < tracked_.size();) {

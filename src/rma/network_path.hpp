@@ -34,6 +34,8 @@ class NetworkPath final : public Path {
   /// Waits for operations to the target (-1: all): gets, and puts in the target's memory, or only
   /// until the buffers are free (`local`).
   [[nodiscard]] int finish(int target, bool local) noexcept;
+  /// Begins what finish() awaits.
+  void begin_flush(int target) noexcept;
   /// Other ranks access this rank's part no more.
   void withdraw() noexcept;
 

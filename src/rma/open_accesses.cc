@@ -3,10 +3,11 @@
 
 namespace tern::rma {
 
-/// The network first, to name the lost rank of both.
+/// Both flushes travel at the same time.
 int OpenAccesses::finish_remote(int target, bool local) noexcept {
-  const int code = network == nullptr ? MPI_SUCCESS : network->finish(target, local);
-  const int rest = messages == nullptr ? MPI_SUCCESS : messages->finish(target, local);
+  if (network != nullptr && !local) network->begin_flush(target);
+  const int code = messages == nullptr ? MPI_SUCCESS : messages->finish(target, local);
+  const int rest = network == nullptr ? MPI_SUCCESS : network->finish(target, local);
   return code != MPI_SUCCESS ? code : rest;
 }
 
