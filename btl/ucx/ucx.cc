@@ -37,6 +37,7 @@ Ucx::~Ucx() {
     }
     worker_.ucp.ucp_request_free(request);
   }
+  for (auto& [key, endpoint] : endpoints_) static_cast<UcxEndpoint&>(*endpoint).forget_pulse();
 }
 
 std::unique_ptr<Btl> Ucx::for_channel(Sink& sink, uint32_t channel) {
