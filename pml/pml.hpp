@@ -18,6 +18,9 @@
 #include "core/process.hpp"
 #include "core/request.hpp"
 
+namespace tern::btl {
+class Endpoint;
+}
 namespace tern::pml {
 
 /// A plane is a separate matching space of a communicator.
@@ -140,6 +143,13 @@ class Pml {
   }
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& /*handle*/,
                                                               cuda::Device& /*device*/) noexcept {
+    return nullptr;
+  }
+
+  /// endpoint() connects to the rank; null, with *error and fail() text, if the rank is unreachable
+  /// or lost. The caller holds the lock.
+  [[nodiscard]] virtual btl::Endpoint* endpoint(core::Communicator& /*of*/, int /*rank*/,
+                                                int* /*error*/) noexcept {
     return nullptr;
   }
 

@@ -36,6 +36,8 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   [[nodiscard]] bool closed() const noexcept { return ep_ == nullptr; }
   /// close() does not contact the peer. Returns the close request, or null.
   [[nodiscard]] void* close() noexcept;
+  /// Before the worker ends, which counts keys.
+  void forget_pulse() noexcept { pulse_.reset(); }
 
  private:
   [[nodiscard]] bool send_small(const Header& header, const void* payload) noexcept;

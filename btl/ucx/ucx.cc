@@ -37,6 +37,7 @@ Ucx::~Ucx() {
     }
     worker_.ucp.ucp_request_free(request);
   }
+  for (auto& [key, endpoint] : endpoints_) static_cast<UcxEndpoint&>(*endpoint).forget_pulse();
 }
 
 std::unique_ptr<Btl> Ucx::for_channel(Sink& sink, uint32_t channel) {
@@ -96,7 +97,7 @@ Armed Ucx::arm() noexcept {
 int Ucx::progress() noexcept {
   constexpr uint32_t kRoundsBetweenLooks = 63;
   if (TERN_UNLIKELY((++rounds_ & kRoundsBetweenLooks) == 0)) look_after_peers();
-  if (!attention_.is_due(worker_.has_under_way())) return 0;
+  if (!attention_.is_due(worker_.has_under_way() || worker_.has_failures)) return 0;
   frames_ = 0;
   const bool events = worker_.progress() != 0;
   if (TERN_UNLIKELY(worker_.has_failures)) give_up_failed();

@@ -133,6 +133,14 @@ int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
   return code;
 }
 
+btl::Endpoint* P2p::endpoint(core::Communicator& of, int rank, int* error) noexcept {
+  const PeerState* const peer = engine.peers.connected(of, rank, error);
+  if (peer == nullptr) return nullptr;
+  if (!peer->fate.dead_locked()) return peer->endpoint;
+  *error = peer->fate.fail();
+  return nullptr;
+}
+
 int P2p::irecv(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
   const core::ChannelLock lock(engine.channel.progress);
   return irecv_locked(buffer, from, request);

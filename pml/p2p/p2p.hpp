@@ -47,6 +47,7 @@ class alignas(64) P2p final : public Pml {
                                         cuda::Device& device) noexcept override {
     return engine.devices.map(handle, device);
   }
+  btl::Endpoint* endpoint(core::Communicator& of, int rank, int* error) noexcept override;
   void interrupt(core::Communicator& communicator) noexcept override;
   void add_context(core::Communicator& communicator) override {
     engine.matcher.contexts().add(communicator);

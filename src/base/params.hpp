@@ -23,7 +23,7 @@ enum class GpuEngine : uint8_t { kAuto, kStream, kKernel, kHost };
 enum class GpuMulticast : uint8_t { kAuto, kOff };
 enum class ProgressBy : uint8_t { kAuto, kCalls, kThread };
 enum class CollTune : uint8_t { kOff, kAuto, kLearn };
-enum class WindowAccess : uint8_t { kAuto, kCopied, kMessages };
+enum class WindowAccess : uint8_t { kAuto, kCopied, kMessages, kNetwork };
 enum class IoWay : uint8_t { kAuto, kPlain, kMapped, kExchange };
 enum class IoClose : uint8_t { kAuto, kSync };
 enum class IoSystem : uint8_t { kAuto, kNfs };
@@ -213,9 +213,11 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "GPU and the driver accept")                                                                   \
   X(longest_sleep, "TERN_TEST.longest_sleep", Time, 1000000, between(0, 60000000), own(),          \
     "a sleeping rank polls after this time. 0: the rank waits for its doorbell")                   \
-  X(rma, "TERN_TEST.rma", Word, WindowAccess::kAuto, one_of("auto|copied|messages"), shared(),     \
-    "access to windows of the same host: auto (shared memory, else copied), copied (by the "       \
-    "kernel, else by messages), messages; not for MPI_Win_allocate_shared")                        \
+  X(rma, "TERN_TEST.rma", Word, WindowAccess::kAuto, one_of("auto|copied|messages|network"),       \
+    shared(),                                                                                      \
+    "access to windows: auto (shared memory, else copied; RDMA to other hosts, else messages), "   \
+    "copied (by the kernel, else by messages), messages, network (as auto, with RDMA to other "    \
+    "hosts even where the network emulates RDMA); not for MPI_Win_allocate_shared")                \
   X(io_system, "TERN_TEST.io_system", Word, IoSystem::kAuto, one_of("auto|nfs"), shared(),         \
     "nfs: treat every file as a file on NFS")                                                      \
   X(io_nvidia_fs, "TERN_TEST.io_nvidia_fs", Text, "/proc/driver/nvidia-fs", one_of(nullptr), own(),\

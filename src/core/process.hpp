@@ -86,7 +86,7 @@ class Process {
   /// The counts of window operations are approximate, because threads may lose an increment.
   struct WindowOperations {
     using Count = std::atomic<uint64_t>;
-    Count mapped{0}, copied{0}, by_messages{0};
+    Count mapped{0}, copied{0}, network{0}, by_messages{0};
     Count by_target{0};
     std::atomic<bool> refusal_said{false};
     static void add_to(Count& count) noexcept {

@@ -66,6 +66,7 @@ class Creation {
     int32_t on_device;
     int32_t refused_by, refusal;
     uint64_t address;
+    RemoteParts::Offer rdma;
   };
 
   Creation(Communicator& parent, const Wanted& wanted) : parent_(parent), wanted_(wanted) {}
@@ -245,6 +246,7 @@ class Creation {
           made.fd.valid() ? map_shared(made.fd, bytes) : map_shared(offer, owner, bytes);
       fill(plan());
       mine.address = reinterpret_cast<uint64_t>(window_->targets.own().first());
+      mine.rdma = offer_part();
     });
     code = coll::allgather(own, mine, &all);
     if (code == MPI_SUCCESS) code = first_error(all, own.rank(), why);
@@ -252,7 +254,55 @@ class Creation {
       if (code == MPI_SUCCESS && copies_ && rank != own.rank())
         window_->targets[rank].there =
             reinterpret_cast<std::byte*>(all[static_cast<size_t>(rank)].address);
-    return code;
+    return code == MPI_SUCCESS ? open_network(all) : code;
+  }
+
+  /// The nearest rank behind this one on another host, or -1. All ranks asking one rank would flood
+  /// it.
+  [[nodiscard]] int other_host() const {
+    const int size = window_->targets.size(), rank = window_->targets.rank();
+    for (int i = 1; i < size; ++i) {
+      const int other = (rank + i) % size;
+      if (!std::binary_search(locals_.begin(), locals_.end(), other)) return other;
+    }
+    return -1;
+  }
+
+  [[nodiscard]] RemoteParts::Offer offer_part() {
+    const int other = other_host();
+    if (other < 0 || says(WindowAccess::kMessages)) return {};
+    return parts_.offer(window_->targets, other, says(WindowAccess::kNetwork));
+  }
+
+  /// A rank without RDMA of its own exchanges keys, too.
+  int open_network(const std::vector<Landed>& all) {
+    Targets& targets = window_->targets;
+    OpenAccesses& accesses = window_->accesses;
+    std::vector<RemoteParts::Offer> offers;
+    std::vector<uint64_t> addresses;
+    for (const Landed& one : all) {
+      offers.push_back(one.rdma);
+      addresses.push_back(one.address);
+    }
+    if (const int code = parts_.exchange(targets.communicator(), offers); code != MPI_SUCCESS)
+      return code;
+    std::vector<int> keys;
+    const bool able = parts_.of(targets.rank()).state != RemoteParts::State::kNoRdma;
+    for (int rank = 0; rank < targets.size(); ++rank) {
+      if (targets.is_local(rank)) continue;
+      if (able && parts_.offers_key(rank))
+        keys.push_back(rank);
+      else if (no_rdma_.empty())
+        no_rdma_ = strf("rank %d %s", able ? rank : targets.rank(),
+                        in_words(parts_.of(able ? rank : targets.rank()).state));
+    }
+    by_network_ = static_cast<int>(keys.size());
+    if (keys.empty()) return MPI_SUCCESS;
+    accesses.network =
+        std::make_unique<NetworkPath>(targets, *accesses.messages, std::move(parts_),
+                                      std::move(addresses), says(WindowAccess::kNetwork));
+    for (const int rank : keys) targets[rank].path = accesses.network.get();
+    return MPI_SUCCESS;
   }
 
   void fill(const Plan& plan) {
@@ -322,22 +372,23 @@ class Creation {
     const Explain& explain = parent_.process().explain;
     if (!explain.on()) return;
     const int ranks = window_->targets.size(), copied = copies_ ? reached() - 1 : 0;
-    const int mapped = reached() - copied, rest = ranks - reached();
+    const int mapped = reached() - copied, rest = ranks - reached() - by_network_;
     std::string why;
     if (rest > 0)
       why = says(WindowAccess::kMessages) ? "set by TERN_TEST=rma=messages"
-                                          : "the others are on other hosts";
+                                          : "the others are on other hosts: " + no_rdma_;
     if (rest > 0 && !refusal_.empty()) why = refusal_;
     if (rest > 0 && !no_copies_.empty()) why = no_copies_;
     explain.say("window",
                 {{"bytes", static_cast<unsigned long long>(wanted_.bytes)},
                  {"shared", static_cast<unsigned long long>(mapped)},
                  {"copied", static_cast<unsigned long long>(copied)},
+                 {"network", static_cast<unsigned long long>(by_network_)},
                  {"messages", static_cast<unsigned long long>(rest)}},
                 strf("a window of %lld bytes here: %d of %d ranks accessed in shared memory, %d by "
-                     "copies of the kernel, %d by messages%s%s%s",
-                     static_cast<long long>(wanted_.bytes), mapped, ranks, copied, rest,
-                     rest > 0 ? " (" : "", why.c_str(), rest > 0 ? ")" : ""));
+                     "copies of the kernel, %d by RDMA, %d by messages%s%s%s",
+                     static_cast<long long>(wanted_.bytes), mapped, ranks, copied, by_network_,
+                     rest, rest > 0 ? " (" : "", why.c_str(), rest > 0 ? ")" : ""));
   }
 
   void warn_of_refusal() const {
@@ -360,6 +411,9 @@ class Creation {
   bool copies_ = false;
   std::string refusal_;    // why not, if requested
   std::string no_copies_;  // why not, without cure
+  RemoteParts parts_;
+  int by_network_ = 0;
+  std::string no_rdma_;  // why not for others on other hosts
 };
 
 int create(Communicator& parent, const Wanted& wanted, core::Ref<Window>* made) {

@@ -28,6 +28,13 @@ void Engine::leave(core::Channel& channel, const void* self) noexcept {
   delete engine;
 }
 
+void Engine::let_go(core::Channel& channel) noexcept {
+  if (channel.rma == nullptr) return;
+  const core::ChannelLock lock(channel.progress);
+  for (const Member& member : channel.rma->all_)
+    if (member.let_go != nullptr) member.let_go(member.self);
+}
+
 int Engine::poll(void* self) noexcept {
   int events = 0;
   for (const Member& member : static_cast<Engine*>(self)->all_) events += member.poll(member.self);
@@ -92,7 +99,7 @@ int Messages::flush_links(int first, int last, bool local) noexcept {
     int code = expect(i, into, record.tag, std::move(flight), nullptr);
     if (code == MPI_SUCCESS) code = send_record(i, record, nullptr, nullptr, nullptr);
     if (code != MPI_SUCCESS) return code;
-    to.dirty = false;
+    to.dirty = to.told = false;
     to.records = 0;
     to.bytes = 0;
   }
@@ -113,9 +120,7 @@ int Messages::finish_locked(int target, bool local) noexcept {
   for (int i = first; i <= last; ++i) {
     const int error = std::exchange(link(i).error, MPI_SUCCESS);
     if (error == MPI_SUCCESS || code != MPI_SUCCESS) continue;
-    const char* const name = error_class_name(error);
-    code = fail(error, "an access to rank %d's memory of %s failed at the target (%s)", i,
-                targets_.words().c_str(), name != nullptr ? name : "an error of the target");
+    code = targets_.fail_access(i, error);
   }
   return code;
 }
@@ -123,6 +128,12 @@ int Messages::finish_locked(int target, bool local) noexcept {
 int Messages::finish(int target, bool local) noexcept {
   const core::ChannelLock lock(targets_.progress());
   return finish_locked(target, local);
+}
+
+int Messages::finish_notices() noexcept {
+  const core::ChannelLock lock(targets_.progress());
+  for (TargetState& to : links_) to.dirty = to.dirty || to.told;
+  return finish_locked(-1, false);
 }
 
 int Messages::ask_lock(int target, bool exclusive) noexcept try {

@@ -20,6 +20,7 @@ Messages::Messages(Targets& targets, Regions& regions)
       byte_(core::predefined_type(process_, MPI_BYTE)),
       links_(static_cast<size_t>(targets.size())),
       target_side_(targets, regions) {
+  const core::ChannelLock lock(targets_.progress());
   Engine::join(communicator_.channel(),
                {this, [](void* self) noexcept { return static_cast<Messages*>(self)->poll(); }});
 }
@@ -66,7 +67,7 @@ int Messages::send_record(int target, Record record, const Batch* batch, const s
   if (pieces != 0) std::memcpy(room + sizeof record, batch->pieces, pieces);
   if (behind != 0) std::memcpy(room + sizeof record + pieces, data, behind);
   TargetState& to = link(target);
-  to.dirty = true;
+  (record.verb < Verb::kFlush ? to.dirty : to.told) = true;
   ++to.records;
   to.bytes += record.bytes;
   const core::Data sent{room, static_cast<MPI_Count>(flight.memory.size()), &byte_,

@@ -72,6 +72,9 @@ class Messages final : public Path {
   /// Locks the channel.
   [[nodiscard]] int finish(int target, bool local) noexcept;
 
+  /// As finish() of all, also of locks and notices, before the window's end.
+  [[nodiscard]] int finish_notices() noexcept;
+
   [[nodiscard]] int ask_lock(int target, bool exclusive) noexcept;
   [[nodiscard]] int await_lock(int target) noexcept;
   void grant_locks() noexcept { target_side_.grant_locks(); }
@@ -86,7 +89,8 @@ class Messages final : public Path {
  private:
   struct TargetState {
     uint32_t open = 0;
-    bool dirty = false;
+    bool dirty = false;  // unconfirmed operations
+    bool told = false;   // unconfirmed locks and notices, which no flush awaits
     bool granted = false;
     uint32_t records = 0;
     uint64_t bytes = 0;

@@ -9,6 +9,7 @@
 
 #include "rma/access_log.hpp"
 #include "rma/messages.hpp"
+#include "rma/network_path.hpp"
 #include "rma/targets.hpp"
 
 namespace tern::rma {
@@ -31,6 +32,8 @@ class OpenAccesses {
     look_around();
     return MPI_SUCCESS;
   }
+  /// Ends accesses before a notice, which follows records on its own.
+  [[nodiscard]] int finish_before_notice() noexcept;
   /// If end_with_a_fence() returns false, the caller must call finish().
   [[nodiscard]] bool end_with_a_fence() noexcept {
     return messages == nullptr && log == nullptr && is_early();
@@ -42,8 +45,10 @@ class OpenAccesses {
 
   std::unique_ptr<AccessLog> log;
   std::unique_ptr<Messages> messages;
+  std::unique_ptr<NetworkPath> network;  // only beside messages
 
  private:
+  [[nodiscard]] int finish_remote(int target, bool local) noexcept;
   [[nodiscard]] int finish_far(int target, bool local) noexcept;
   [[nodiscard]] TERN_COLD int finish_logged(int target) noexcept;
   TERN_COLD void poll() noexcept;

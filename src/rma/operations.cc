@@ -194,14 +194,16 @@ int note(Window& window, const TargetData& at, const Reached& reached, Intent in
   return TERN_LIKELY(log == nullptr) ? MPI_SUCCESS : log->begin(at, reached.at, intent);
 }
 
+/// `moved` is the data of a put or get.
 template <class Check, class Run>
-int perform(Window& window, const TargetData& at, OpRequest* request, Intent intent, Check&& check,
-            Run&& run) noexcept {
+int perform(Window& window, const TargetData& at, OpRequest* request, Intent intent,
+            const core::Data* moved, Check&& check, Run&& run) noexcept {
   try {
     Reached reached;
     int code = begin_access(window, at, request != nullptr, &reached);
     if (code == MPI_SUCCESS && reached.path != nullptr) code = check();
     if (code != MPI_SUCCESS || reached.path == nullptr) return code;
+    reached.path = &reached.path->carrier(moved, at, reached);
     code = note(window, at, reached, intent);
     return code == MPI_SUCCESS ? run(*reached.path, reached) : code;
   } catch (const std::bad_alloc&) {
@@ -213,7 +215,7 @@ int perform(Window& window, const TargetData& at, OpRequest* request, Intent int
 [[gnu::noinline]] int move(Window& window, const core::Data& here, const TargetData& at,
                            OpRequest* request, Intent intent) noexcept {
   return perform(
-      window, at, request, intent, [&] { return check_bytes(here, at); },
+      window, at, request, intent, &here, [&] { return check_bytes(here, at); },
       [&](Path& path, const Reached& reached) {
         return intent == Intent::kPut ? path.put(here, at, reached, request)
                                       : path.get(here, at, reached, request);
@@ -239,7 +241,7 @@ int perform(Window& window, const TargetData& at, OpRequest* request, Intent int
         code = find_element(op, *data->type, *at.type, &element);
     return code;
   };
-  return perform(window, at, request, Intent::kUpdate, check,
+  return perform(window, at, request, Intent::kUpdate, nullptr, check,
                  [&](Path& path, const Reached& reached) {
                    return path.accumulate(origin, result, at, reached, element, request);
                  });
@@ -248,7 +250,7 @@ int perform(Window& window, const TargetData& at, OpRequest* request, Intent int
 [[gnu::noinline]] int swap(Window& window, const void* origin, const void* compare, void* result,
                            const TargetData& at) noexcept {
   return perform(
-      window, at, nullptr, Intent::kUpdate, [] { return MPI_SUCCESS; },
+      window, at, nullptr, Intent::kUpdate, nullptr, [] { return MPI_SUCCESS; },
       [&](Path& path, const Reached& reached) {
         return path.compare_and_swap(origin, compare, result, at, reached);
       });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path: the access method to a target's part, chosen at the window's creation. Blocks and elements
 // in mapped memory bypass the path (rma/operations.cc). Paths: MappedPath, CopiedPath
-// (rma/paths.hpp), Messages. Threads: any.
+// (rma/paths.hpp), NetworkPath, Messages. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +37,13 @@ class Path {
   Path(const Path&) = delete;
   Path& operator=(const Path&) = delete;
   virtual ~Path() = default;
+
+  /// The path of an operation: this one, or another. `moved` is the origin's data of a put or get,
+  /// else null. Throws std::bad_alloc.
+  [[nodiscard]] virtual Path& carrier(const core::Data* /*moved*/, const TargetData& /*at*/,
+                                      const Reached& /*reached*/) {
+    return *this;
+  }
 
   // Operations accept buffers in any memory. They return 0, or an error class with fail() text, and
   // throw std::bad_alloc.

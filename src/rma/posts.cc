@@ -51,7 +51,7 @@ int Posts::tell_posted(int to) {
 
 /// The notice follows earlier messages.
 int Posts::tell_completed(int to) {
-  if (targets_[to].path == accesses_.messages.get())
+  if (!targets_.is_local(to) || targets_[to].path == accesses_.messages.get())
     return accesses_.messages->tell(Verb::kComplete, to);
   targets_[to].control.completed(targets_.rank()).fetch_add(1);
   targets_.wake(to);
@@ -95,7 +95,7 @@ int Posts::await_post(int by) noexcept {
 int Posts::complete() noexcept {
   int code = epoch_.may_complete();
   if (code != MPI_SUCCESS) return code;
-  code = accesses_.finish(-1, true);
+  code = accesses_.finish_before_notice();
   if (TERN_UNLIKELY(accesses_.log != nullptr)) accesses_.log->end(-1);
   const core::ChannelLock lock(targets_.progress());
   for (const int to : started_)

@@ -14,6 +14,7 @@ class Process;
 
 namespace tern::rma {
 
+/// Operations are below kFlush.
 enum class Verb : uint8_t {
   kPut = 1,
   kGet,          // answer: the bytes

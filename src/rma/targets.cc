@@ -47,6 +47,12 @@ int Targets::fail_dead(int rank) noexcept {
               words().c_str());
 }
 
+int Targets::fail_access(int rank, int error) noexcept {
+  const char* const known = error_class_name(error);
+  return fail(error, "an access to rank %d's memory of %s failed at the target (%s)", rank,
+              words().c_str(), known != nullptr ? known : "an error of the target");
+}
+
 void Targets::wake(int rank) noexcept {
   Doorbell* const bell = (*this)[rank].bell;
   if (bell != nullptr)

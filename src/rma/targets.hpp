@@ -79,6 +79,7 @@ class Targets {
   void wake(int rank) noexcept;
   [[nodiscard]] bool has_died(int rank) noexcept;
   [[nodiscard]] TERN_COLD int fail_dead(int rank) noexcept;
+  [[nodiscard]] TERN_COLD int fail_access(int rank, int error) noexcept;
 
   const int flavor;
   core::Name name;

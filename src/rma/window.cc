@@ -24,6 +24,7 @@ Window::~Window() {
   {
     const core::ChannelLock lock(targets.progress());
     copied_.reset();
+    accesses.network.reset();
     accesses.messages.reset();
   }
   own.channel().coll->refusals().freeing(own);
@@ -104,8 +105,11 @@ int Window::shared_query(int rank, WindowPart* part) noexcept {
 int Window::leave() noexcept {
   int code = epoch.may_free();
   if (code == MPI_SUCCESS) code = accesses.finish(-1, false);
+  if (code == MPI_SUCCESS && accesses.messages != nullptr)
+    code = accesses.messages->finish_notices();
   if (code != MPI_SUCCESS) return code;
   code = barrier();
+  if (accesses.network != nullptr && code == MPI_SUCCESS) accesses.network->withdraw();
   if (accesses.messages != nullptr && code == MPI_SUCCESS) accesses.messages->drain();
   return code;
 }

@@ -6,6 +6,10 @@
 //   Windows by messages, without mappings.
 //   ranks: 2
 //   env: TERN_TEST=rma=messages
+// variant: network
+//   RDMA, emulated by UCX between ranks of a host.
+//   ranks: 2
+//   env: TERN_TRANSPORT=ucx TERN_TEST=rma=network
 #include <stdint.h>
 
 #include "check.h"

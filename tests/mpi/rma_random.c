@@ -10,6 +10,10 @@
 //   Messages, except for shared windows.
 //   ranks: 2 3 4
 //   env: TERN_TEST=rma=messages
+// variant: network
+//   RDMA, emulated by UCX between ranks of a host.
+//   ranks: 2 3 4
+//   env: TERN_TRANSPORT=ucx TERN_TEST=rma=network
 #include "check.h"
 
 static unsigned state;

@@ -12,6 +12,10 @@
 //   Windows by messages, without mappings.
 //   ranks: 2 4 8
 //   env: TERN_TEST=rma=messages
+// variant: network
+//   RDMA, emulated by UCX between ranks of a host.
+//   ranks: 2 4
+//   env: TERN_TRANSPORT=ucx TERN_TEST=rma=network
 #include "check.h"
 
 enum { kRounds = 200 };

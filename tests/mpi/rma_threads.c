@@ -3,6 +3,10 @@
 // ranks: 1 2 4
 // cflags: -pthread
 // timeout: 120
+// variant: network
+//   RDMA, emulated by UCX between ranks of a host.
+//   ranks: 2 4
+//   env: TERN_TRANSPORT=ucx TERN_TEST=rma=network
 #include <pthread.h>
 
 #include "check.h"

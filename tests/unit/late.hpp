@@ -61,12 +61,18 @@ class Network {
     return one_in != 0 && random_() % one_in == 0;
   }
   /// A get is a put in the other direction. A flush has no data and completes after all earlier
-  /// puts.
+  /// puts. A put may be done before the data lands: `held` has the data of such a put.
   struct Put {
     iovec from;
     std::byte* to;
     btl::Operation* operation;
     bool gets = false;
+    std::vector<std::byte> held{};
+    void hold() {
+      const auto* const first = static_cast<const std::byte*>(from.iov_base);
+      held.assign(first, first + from.iov_len);
+    }
+    void land() const { std::memcpy(to, held.empty() ? from.iov_base : held.data(), from.iov_len); }
   };
   std::atomic<uint64_t> moved_by_get{0};
   void enlist(const std::byte* memory, size_t bytes) {
@@ -92,8 +98,15 @@ class Network {
       const auto before = static_cast<size_t>(flush - puts.begin());
       const auto chosen =
           puts.begin() + static_cast<std::ptrdiff_t>(before == 0 ? 0 : random_() % before);
+      const bool is_put = chosen->to != nullptr && !chosen->gets;
+      const bool holds = is_put && chosen->operation != nullptr && random_() % 2 == 0;
+      note_done(from, *chosen);
+      chosen->operation = nullptr;
+      if (holds) {
+        chosen->hold();
+        continue;
+      }
       if (chosen->to != nullptr) move_locked(*chosen);
-      done_[from].push_back(chosen->operation);
       puts.erase(chosen);
     }
   }
@@ -146,11 +159,15 @@ class Network {
     const std::lock_guard<std::mutex> guard(mutex_);
     return is_cut_locked(one, other);
   }
+  /// Before the ranks run: `rank` registers no memory.
+  void refuse_memory_of(uint32_t rank) { refused_.insert(rank); }
+  [[nodiscard]] bool refuses_memory_of(uint32_t rank) const { return refused_.contains(rank); }
 
  private:
   static constexpr size_t kMostFrames = 12;
   static constexpr uint32_t kMostRounds = 4, kRefusals = 6;
-  void note_done(Place from, const Frame& frame) {
+  template <class Begun>
+  void note_done(Place from, const Begun& frame) {
     if (frame.operation != nullptr) done_[from].push_back(frame.operation);
   }
   bool is_cut_locked(uint32_t one, uint32_t other) const {
@@ -162,7 +179,7 @@ class Network {
     EXPECT_TRUE(std::any_of(regions_.begin(), regions_.end(), [&](const auto& one) {
       return one.first <= there && there + put.from.iov_len <= one.first + one.second;
     })) << "a peer's memory is not registered";
-    std::memcpy(put.to, put.from.iov_base, put.from.iov_len);
+    put.land();
     if (put.gets) moved_by_get += put.from.iov_len;
   }
 
@@ -173,14 +190,15 @@ class Network {
   using Puts = std::map<std::pair<Place, Place>, std::deque<Put>>;
   void end_puts(Puts::iterator link) {
     for (const Put& put : link->second) {
-      put.operation->failed = true;
-      done_[link->first.first].push_back(put.operation);
+      if (put.operation != nullptr) put.operation->failed = true;
+      note_done(link->first.first, put);
     }
     link->second.clear();
   }
   Puts puts_;
   std::map<Place, std::deque<btl::Operation*>> done_;
   std::set<std::pair<uint32_t, uint32_t>> cuts_;
+  std::set<uint32_t> refused_;
 };
 
 inline thread_local Network* network = nullptr;
@@ -248,7 +266,7 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
   std::unique_ptr<btl::MemoryRegion> register_memory(void* address,
                                                      size_t bytes) noexcept override {
     process_.registrations.asked += 1;
-    if (!network_.refuses(network_.refuses_memory))
+    if (!network_.refuses_memory_of(here_.rank) && !network_.refuses(network_.refuses_memory))
       return std::make_unique<LateRegion>(process_, network_, address, bytes);
     process_.registrations.refusal_said = true;
     btl::net::note_refused_memory(process_, "refused by the test");

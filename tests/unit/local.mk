@@ -15,6 +15,7 @@ unit_tests += tests/unit/io/stripes_test
 unit_tests += tests/unit/rma/epoch_test
 unit_tests += tests/unit/rma/stripes_test
 unit_tests += tests/unit/rma/window_test
+unit_tests += tests/unit/rma/network_test
 unit_tests += tests/unit/coll/verify_test
 unit_tests += tests/unit/coll/hosts_test
 unit_tests += tests/unit/coll/neighbors_test

@@ -19,6 +19,7 @@
 #include "core/communicator.hpp"
 #include "core/group.hpp"
 #include "pml/p2p/p2p.hpp"
+#include "rma/engine.hpp"
 #include "stream/proxy.hpp"
 #include "topo/cpus.hpp"
 #include "topo/machine.hpp"
@@ -171,6 +172,7 @@ Runtime::~Runtime() {
   watch_.reset();
   bell_pipe_.reset();
   colls_.clear();
+  for (const auto& channel : process_.channels()) rma::Engine::let_go(*channel);
   while (!pmls_.empty()) pmls_.pop_back();  // the first pml owns the shared parts
   process_.set_channels(1);
 }

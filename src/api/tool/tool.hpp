@@ -42,7 +42,7 @@ struct Figures {
   pml::Statistics messages;
   uint64_t poll_rounds = 0, idle_ns = 0;
   struct {
-    uint64_t mapped = 0, copied = 0, by_target = 0, by_messages = 0;
+    uint64_t mapped = 0, copied = 0, by_target = 0, network = 0, by_messages = 0;
   } windows;
   struct {
     uint64_t asked = 0, refused = 0, bytes = 0;

@@ -51,7 +51,8 @@ class ToolHandle {
       figures.idle_ns += static_cast<uint64_t>(channel->progress.idle_ns());
     }
     const auto& windows = process->window_operations;
-    figures.windows = {windows.mapped, windows.copied, windows.by_target, windows.by_messages};
+    figures.windows = {windows.mapped, windows.copied, windows.by_target, windows.network,
+                       windows.by_messages};
     const auto& registrations = process->registrations;
     figures.registrations = {registrations.asked, registrations.refused, registrations.bytes};
     const auto& files = process->file_operations;
@@ -174,6 +175,8 @@ const std::vector<PerformanceVariable>& performance_variables() {
        TERN_FIGURE(windows.copied)},
       {"rma_by_target", "rma", kCounter, kAll,
        "copied operations executed by the polling target instead", TERN_FIGURE(windows.by_target)},
+      {"rma_network", "rma", kCounter, kAll, "puts and gets of windows by RDMA to other hosts",
+       TERN_FIGURE(windows.network)},
       {"rma_by_messages", "rma", kCounter, kAll, "window operations sent to the target as messages",
        TERN_FIGURE(windows.by_messages)},
       {"file_block", "file", kCounter, kAll, "transfers of one block of a file",

@@ -247,7 +247,8 @@ TEST(Params, AWordOfAnEnumIsTheValueOfItsPlace) {
   expect_words<WindowAccess>("TERN_TEST.rma", &Params::rma,
                              {{"auto", WindowAccess::kAuto},
                               {"copied", WindowAccess::kCopied},
-                              {"messages", WindowAccess::kMessages}});
+                              {"messages", WindowAccess::kMessages},
+                              {"network", WindowAccess::kNetwork}});
   expect_words<InitialHandler>("TERN_INITIAL_ERRHANDLER", &Params::initial_errhandler,
                                {{"mpi_errors_are_fatal", InitialHandler::kFatal},
                                 {"mpi_errors_abort", InitialHandler::kAbort},
