@@ -10,8 +10,9 @@
 
 namespace tern::btl::ofi {
 
-OfiEndpoint::OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bool maps,
-                         const std::string& address, bool has_rdma, const Origin& own)
+OfiEndpoint::OfiEndpoint(core::Process& process, Port& port, Sink& sink,
+                         const Destination& leads_to, bool maps, const std::string& address,
+                         bool has_rdma, const Origin& own)
     : NetEndpoint(sink, leads_to,
                   {.maps = maps,
                    .zero_copy = port.zero_copy_bytes == 0 ? nullptr : this,
@@ -19,6 +20,7 @@ OfiEndpoint::OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bo
                   own),
       ZeroCopy(port.zero_copy_bytes),
       Rdma(port.transfers().offloaded()),
+      process_(process),
       port_(port),
       address_(address),
       to_(port.insert(address)) {}

@@ -13,8 +13,8 @@ namespace tern::btl::ofi {
 
 class OfiEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
  public:
-  OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bool maps,
-              const std::string& address, bool has_rdma, const Origin& own);
+  OfiEndpoint(core::Process& process, Port& port, Sink& sink, const Destination& leads_to,
+              bool maps, const std::string& address, bool has_rdma, const Origin& own);
 
   bool send(const Header& header, const void* payload) noexcept override;
   std::byte* begin(size_t bytes) noexcept override;
@@ -67,6 +67,7 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   }
   [[nodiscard]] const char* lost_by(int64_t silent_ns, int64_t timeout_ns) noexcept override;
 
+  core::Process& process_;
   Port& port_;
   const std::string address_;
   const fi_addr_t to_;

@@ -78,9 +78,9 @@ std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to
              "TERN_OFI_PROVIDER to a provider of all hosts (tern_info lists them)",
              leads_to.peer.rank, theirs.provider.c_str(), port_.fabric->provider().c_str()));
   if (port_.fabric->is_sockets()) port_.sockets.add(theirs.port);
-  return std::make_unique<OfiEndpoint>(port_, sink_, leads_to, shares_machine(leads_to.peer),
-                                       theirs.port, theirs.has_rdma && port_.fabric->has_rdma(),
-                                       own);
+  return std::make_unique<OfiEndpoint>(process_, port_, sink_, leads_to,
+                                       shares_machine(leads_to.peer), theirs.port,
+                                       theirs.has_rdma && port_.fabric->has_rdma(), own);
 }
 
 bool Ofi::ended(CompletionContext& context, int error) noexcept {
@@ -179,7 +179,7 @@ void Ofi::look_at_connections(int64_t now_ns) noexcept {
 int Ofi::progress() noexcept {
   constexpr uint32_t kRoundsBetweenLooks = 63;
   if (TERN_UNLIKELY((++rounds_ & kRoundsBetweenLooks) == 0)) look_after_peers();
-  const bool busy = !port_.is_quiet();
+  const bool busy = !port_.is_quiet() || port_.has_failures;
   if (!port_.fabric->is_fast() && !attention_.is_due(busy)) return 0;
   frames_ = 0;
   if (TERN_UNLIKELY(!port_.unposted.empty())) post_again();

@@ -10,15 +10,29 @@ namespace tern::btl::ofi {
 
 using Kind = Transfer::Kind;
 
+namespace {
+
+Start lost(Operation& operation) noexcept {
+  operation.failed = true;
+  return Start::kDone;
+}
+
+}  // namespace
+
 std::unique_ptr<MemoryRegion> OfiEndpoint::register_memory(void* address, size_t bytes) noexcept {
   fid_mr* region = nullptr;
   Regions& regions = *port_.transfers().regions;
-  if (regions.open_within_limit({address, bytes}, FI_REMOTE_READ | FI_REMOTE_WRITE, &region) != 0)
+  process_.registrations.asked.fetch_add(1, std::memory_order_relaxed);
+  const int error =
+      regions.open_within_limit({address, bytes}, FI_REMOTE_READ | FI_REMOTE_WRITE, &region);
+  const uint64_t key = error == 0 ? ::fi_mr_key(region) : FI_KEY_NOTAVAIL;
+  if (key == FI_KEY_NOTAVAIL) {
+    if (error == 0) regions.close(region);
+    net::note_refused_memory(process_, error == 0 ? "no key" : port_.fi.fi_strerror(-error));
     return nullptr;
-  const KeyAndBase both{::fi_mr_key(region), regions.base_of(address)};
-  auto made = std::make_unique<OfiRegion>(port_.transfers().regions, region, both);
-  if (both.key == FI_KEY_NOTAVAIL) return nullptr;
-  return made;
+  }
+  const KeyAndBase both{key, regions.base_of(address)};
+  return std::make_unique<OfiRegion>(process_, port_.transfers().regions, region, bytes, both);
 }
 
 std::unique_ptr<RemoteKey> OfiEndpoint::import_key(std::span<const std::byte> key) noexcept {
@@ -38,7 +52,8 @@ Start OfiEndpoint::start_get(const RemoteKey& key, uint64_t address, const iovec
 
 Start OfiEndpoint::start(Kind kind, const KeyAndBase& key, uint64_t address, const iovec& local,
                          Operation& operation) noexcept {
-  if (fate.dead_locked() || local.iov_len == 0) return Start::kDone;
+  if (fate.dead_locked()) return lost(operation);
+  if (local.iov_len == 0) return Start::kDone;
   Transfer* const transfer = port_.transfers().take(kind, local);
   if (transfer == nullptr) return Start::kNoRoom;
   transfer->endpoint = this;
@@ -48,7 +63,7 @@ Start OfiEndpoint::start(Kind kind, const KeyAndBase& key, uint64_t address, con
   const uint64_t last = transfer->remote + local.iov_len - 1;
   if (!post(*transfer)) {
     port_.transfers().give_back(*transfer);
-    return fate.dead_locked() ? Start::kDone : Start::kNoRoom;
+    return fate.dead_locked() ? lost(operation) : Start::kNoRoom;
   }
   if (kind == Kind::kPut) {
     order_.add(*transfer);
@@ -89,10 +104,12 @@ Start OfiEndpoint::start_flush(Operation& operation) noexcept {
 void OfiEndpoint::ended(Transfer& transfer, int error) noexcept {
   --transfers_under_way_;
   note_moved();
-  if (TERN_UNLIKELY(error != 0))
+  if (TERN_UNLIKELY(error != 0)) {
+    transfer.operation->failed = true;
     fail(port_.fi.fi_strerror(error));
-  else if (transfer.kind == Kind::kGet && transfer.block != nullptr)
+  } else if (transfer.kind == Kind::kGet && transfer.block != nullptr) {
     std::memcpy(transfer.local, transfer.block->payload, transfer.piece);
+  }
   transfer.take_piece();
   go_on(transfer);
 }
@@ -106,6 +123,7 @@ void OfiEndpoint::go_on(Transfer& transfer) noexcept {
 
 void OfiEndpoint::finish(Transfer& transfer) noexcept {
   Operation& operation = *transfer.operation;
+  operation.failed |= transfer.left != 0;
   if (transfer.kind != Kind::kGet) order_.remove(transfer);
   port_.transfers().give_back(transfer);
   if (!port_.sink_gone && --operation.left == 0) sink_.done(operation);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "btl/capabilities.hpp"
+#include "btl/net/registrations.hpp"
 #include "btl/ofi/fabric.hpp"
 
 namespace tern::btl::ofi {
@@ -57,8 +58,12 @@ class Regions {
 
 class OfiRegion final : public MemoryRegion {
  public:
-  OfiRegion(std::shared_ptr<Regions> regions, fid_mr* region, const KeyAndBase& both) noexcept
-      : regions_(std::move(regions)), region_(region), key_(packed(both)) {}
+  OfiRegion(core::Process& process, std::shared_ptr<Regions> regions, fid_mr* region, size_t bytes,
+            const KeyAndBase& both) noexcept
+      : regions_(std::move(regions)),
+        region_(region),
+        key_(packed(both)),
+        counted_(process, bytes) {}
   OfiRegion(const OfiRegion&) = delete;
   OfiRegion& operator=(const OfiRegion&) = delete;
   ~OfiRegion() override { regions_->close(region_); }
@@ -68,6 +73,7 @@ class OfiRegion final : public MemoryRegion {
   const std::shared_ptr<Regions> regions_;
   fid_mr* const region_;
   const KeyBytes key_;
+  const net::CountedBytes counted_;
 };
 
 class OfiRemoteKey final : public RemoteKey {

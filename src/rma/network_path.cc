@@ -157,29 +157,52 @@ NetworkPath::Tracked& NetworkPath::track(int target, OpRequest& request) {
 
 int NetworkPath::move(Way way, const core::Data& here, const TargetData& at, const Reached& reached,
                       OpRequest* request) {
+  std::vector<Piece> refused;
+  Tracked* tracked = nullptr;
+  {
+    const core::ChannelLock lock(targets_.progress());
+    if (request != nullptr) tracked = &track(at.target, *request);
+    btl::Operation& operation = tracked != nullptr ? tracked->operation : link(at.target).operation;
+    for_each_piece(here, part(at, reached), [&](const iovec& near, uint64_t far) {
+      if (!start(way, at.target, near, far, operation)) refused.push_back({near, far});
+    });
+  }
+  int code = MPI_SUCCESS;
+  for (const Piece& piece : refused)
+    if (code == MPI_SUCCESS) code = send(way, at.target, piece, request);
   const core::ChannelLock lock(targets_.progress());
-  Tracked* const tracked = request == nullptr ? nullptr : &track(at.target, *request);
-  btl::Operation& operation = tracked != nullptr ? tracked->operation : link(at.target).operation;
-  for_each_piece(here, part(at, reached), [&](const iovec& piece, uint64_t there) {
-    start(way, at.target, piece, there, operation);
-  });
   if (tracked != nullptr) --tracked->operation.left;
-  return MPI_SUCCESS;
+  return code;
 }
 
-// Another thread may flush during the wait, so each piece notes what a flush needs.
-void NetworkPath::start(Way way, int target, const iovec& here, uint64_t there,
+// The adapter cannot use the origin's memory.
+int NetworkPath::send(Way way, int target, const Piece& piece, OpRequest* request) {
+  const auto bytes = static_cast<MPI_Count>(piece.near.iov_len);
+  core::Datatype& byte = core::predefined_type(targets_.process(), MPI_BYTE);
+  const core::Data here{piece.near.iov_base, bytes, &byte, cuda::MemoryKind::kHost};
+  const TargetData at{target, 0, bytes, &byte};
+  Reached reached{&rest_};
+  reached.at = static_cast<int64_t>(piece.far - addresses_[static_cast<size_t>(target)]);
+  return way == Way::kPut ? rest_.put(here, at, reached, request)
+                          : rest_.get(here, at, reached, request);
+}
+
+// Another thread may flush during the wait, so each piece notes what a flush needs. False: refused.
+bool NetworkPath::start(Way way, int target, const iovec& here, uint64_t there,
                         btl::Operation& operation) {
   Link& to = link(target);
+  btl::Start begun = btl::Start::kNoRoom;
   const auto begin = [&] {
-    const auto begun = way == Way::kPut ? to.rdma->start_put(*to.key, there, here, operation)
-                                        : to.rdma->start_get(*to.key, there, here, operation);
+    begun = way == Way::kPut ? to.rdma->start_put(*to.key, there, here, operation)
+                             : to.rdma->start_get(*to.key, there, here, operation);
     return begun != btl::Start::kNoRoom;
   };
   if (TERN_UNLIKELY(!begin()))
     targets_.progress().wait(begin, [&](WaitReport* report) { describe(target, report); });
+  if (TERN_UNLIKELY(begun == btl::Start::kRefused)) return false;
   if (way == Way::kPut) to.unflushed = true;
   if (!std::exchange(to.listed, true)) used_.push_back(target);
+  return true;
 }
 
 /// is_over() begins flushes that are due, to all targets at once.
@@ -195,9 +218,10 @@ bool NetworkPath::is_over(int target, bool local) noexcept {
   return over;
 }
 
-int NetworkPath::loss_of(int target) noexcept {
+int NetworkPath::loss_of(int target, btl::Operation& operation) noexcept {
   int error = MPI_SUCCESS;
-  return pml_.endpoint(communicator_, target, &error) == nullptr ? error : MPI_SUCCESS;
+  if (pml_.endpoint(communicator_, target, &error) == nullptr) return error;
+  return std::exchange(operation.failed, false) ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
 int NetworkPath::settle(int target) noexcept {
@@ -205,7 +229,7 @@ int NetworkPath::settle(int target) noexcept {
   std::erase_if(used_, [&](int rank) {
     if (target >= 0 && rank != target) return false;
     Link& to = link(rank);
-    if (const int error = loss_of(rank); error != MPI_SUCCESS) {
+    if (const int error = loss_of(rank, to.operation); error != MPI_SUCCESS) {
       to.unflushed = false;
       if (code == MPI_SUCCESS) code = targets_.fail_access(rank, error);
     }
@@ -243,7 +267,7 @@ int NetworkPath::poll() noexcept {
     if (i + 1 < tracked_.size()) tracked_[i] = std::move(tracked_.back());
     tracked_.pop_back();
     --link(tracked->target).requests;
-    tracked->whole->end_part(loss_of(tracked->target));
+    tracked->whole->end_part(loss_of(tracked->target, tracked->operation));
     ++ended;
   }
   return ended;

@@ -57,6 +57,10 @@ class NetworkPath final : public Path {
     core::Ref<OpRequest> whole;
   };
   enum class Way : uint8_t { kPut, kGet };
+  struct Piece {
+    iovec near;
+    uint64_t far;
+  };
 
   [[nodiscard]] Link& link(int target) noexcept { return *links_[static_cast<size_t>(target)]; }
   [[nodiscard]] bool reaches(int target);
@@ -64,13 +68,15 @@ class NetworkPath final : public Path {
   [[nodiscard]] core::Data part(const TargetData& at, const Reached& reached) const noexcept;
   [[nodiscard]] int move(Way way, const core::Data& here, const TargetData& at,
                          const Reached& reached, OpRequest* request);
-  void start(Way way, int target, const iovec& here, uint64_t there, btl::Operation& operation);
+  [[nodiscard]] int send(Way way, int target, const Piece& piece, OpRequest* request);
+  [[nodiscard]] bool start(Way way, int target, const iovec& here, uint64_t there,
+                           btl::Operation& operation);
   [[nodiscard]] Tracked& track(int target, OpRequest& request);
   [[nodiscard]] bool is_over(int target, bool local) noexcept;
   [[nodiscard]] int settle(int target) noexcept;
   int poll() noexcept;
   void let_go() noexcept;
-  [[nodiscard]] int loss_of(int target) noexcept;
+  [[nodiscard]] int loss_of(int target, btl::Operation& operation) noexcept;
   void describe(int target, WaitReport* report);
 
   Targets& targets_;

@@ -98,11 +98,6 @@ static void by_messages(void) {
 
 int main(int argc, char** argv) {
   int provided;
-  const char* const between = getenv("TERN_TRANSPORT");
-  if (between != NULL && strstr(between, "ofi") != NULL) {
-    puts("libfabric carries frames only");
-    return 77;
-  }
   begin(&argc, &argv);
   OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
   OK(MPI_T_pvar_session_create(&session));

@@ -61,12 +61,14 @@ struct Opened {
   const char* asked = "auto";
   core::ThreadLevel level = core::ThreadLevel::kSingle;
   std::vector<uint32_t> refusing{};
+  uint32_t refuses_starts = 0;  // one in so many
   bool leaves = true;
 };
 
 void in_rooms(test::World& world, uint32_t seed, const Opened& how, const InRoom& body) {
   world.use(seed);
   for (const uint32_t rank : how.refusing) world.between().refuse_memory_of(rank);
+  world.between().refuses_starts = how.refuses_starts;
   world.run([&](Process& process) {
     std::vector<int64_t> memory(kWords, -1);
     Wanted wanted;
@@ -230,6 +232,27 @@ TEST(NetworkPath, ARankWithoutRegisteredMemoryIsReachedByMessages) {
     for (int i = 0; i < 1000; ++i) ASSERT_EQ(room.mine[i], from + i);
     EXPECT_EQ(room.by_messages(), room.next == 1 ? 1 : 0);
     EXPECT_EQ(room.by_network(), room.next == 1 ? 0 : 1);
+  });
+}
+
+TEST(NetworkPath, PiecesThatTheAdapterRefusesAreMessages) {
+  in_rooms(2, {.refuses_starts = 2}, [](Room& room) {
+    const auto out = counted(room.process.world_rank);
+    std::vector<int64_t> in(kWords, -1), late(kWords, -1);
+    const auto put = room.request(), get = room.request();
+    ASSERT_EQ(room.window.locks.lock_all(0), MPI_SUCCESS);
+    ASSERT_EQ(room.put(out.data(), room.next, 0, kWords / 2), MPI_SUCCESS);
+    ASSERT_EQ(room.put(out.data() + kWords / 2, room.next, kWords / 2, kWords / 2, &*put),
+              MPI_SUCCESS);
+    ASSERT_EQ(room.end_of(*put), MPI_SUCCESS);
+    ASSERT_EQ(room.window.flush_all(false), MPI_SUCCESS);
+    ASSERT_EQ(room.get(in.data(), room.next, 0, kWords), MPI_SUCCESS);
+    ASSERT_EQ(room.window.flush_all(true), MPI_SUCCESS);
+    EXPECT_EQ(in, out);
+    ASSERT_EQ(room.get(late.data(), room.next, 0, kWords, &*get), MPI_SUCCESS);
+    ASSERT_EQ(room.end_of(*get), MPI_SUCCESS);
+    EXPECT_EQ(late, out);
+    ASSERT_EQ(room.window.locks.unlock_all(), MPI_SUCCESS);
   });
 }
 
