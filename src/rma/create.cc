@@ -297,7 +297,8 @@ class Creation {
                         in_words(parts_.of(able ? rank : targets.rank()).state));
     }
     by_network_ = static_cast<int>(keys.size());
-    if (keys.empty()) return MPI_SUCCESS;
+    if (keys.empty() && !parts_.of(targets.rank()).has_key()) return MPI_SUCCESS;
+    // The path also holds this rank's registration.
     accesses.network =
         std::make_unique<NetworkPath>(targets, *accesses.messages, std::move(parts_),
                                       std::move(addresses), says(WindowAccess::kNetwork));

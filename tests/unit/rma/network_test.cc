@@ -235,6 +235,17 @@ TEST(NetworkPath, ARankWithoutRegisteredMemoryIsReachedByMessages) {
   });
 }
 
+TEST(NetworkPath, ARankThatReachesNoneByRdmaKeepsItsMemoryRegistered) {
+  in_rooms(2, {.refusing = {1}}, [](Room& room) {
+    const auto out = counted(room.process.world_rank, 1000);
+    ASSERT_EQ(room.window.fence(0), MPI_SUCCESS);
+    ASSERT_EQ(room.put(out.data(), room.next, 0, 1000), MPI_SUCCESS);
+    ASSERT_EQ(room.window.fence(MPI_MODE_NOSUCCEED), MPI_SUCCESS);
+    for (int i = 0; i < 1000; ++i) ASSERT_EQ(room.mine[i], room.next + i);
+    EXPECT_EQ(room.by_network(), room.process.world_rank);
+  });
+}
+
 TEST(NetworkPath, PiecesThatTheAdapterRefusesAreMessages) {
   in_rooms(2, {.refuses_starts = 2}, [](Room& room) {
     const auto out = counted(room.process.world_rank);
