@@ -152,12 +152,14 @@ void OfiEndpoint::fail(const std::string& why) noexcept {
   if (fate.end(failure(MPI_ERR_PROC_ABORTED, "%s", why.c_str()))) port_.has_failures = true;
 }
 
+// The kernel accepts connections to a process that computes or is stopped.
 const char* OfiEndpoint::lost_by(int64_t silent_ns, int64_t timeout_ns) noexcept {
-  constexpr int64_t kAttempts = 4;
+  constexpr int64_t kAttempts = 4, kMostNs = 3'000'000'000;
   if (!port_.fabric->is_sockets()) return nullptr;
   if (port_.sockets.is_silent(address_) && !port_.sockets.answers(address_))
     return "its host does not answer; TERN_NET_TIMEOUT sets the limit";
-  if (is_waiting() && probe_refused_ && has_met() && silent_ns >= timeout_ns / kAttempts)
+  if (is_waiting() && probe_refused_ && has_met() &&
+      silent_ns >= std::min(timeout_ns / kAttempts, kMostNs))
     return "the connection has ended, and the peer accepts no new connection";
   return nullptr;
 }

@@ -125,9 +125,28 @@ bool uses_sockets(std::string_view provider) {
   return provider.starts_with("tcp") || provider.starts_with("net");
 }
 
+bool has_dedicated_adapters(std::string_view provider) {
+  return std::find(kKnown, kKnown + kFast, provider) != kKnown + kFast;
+}
+
+int numa_of(const fi_info& info, const std::string& root) {
+  if (info.nic == nullptr || info.nic->bus_attr == nullptr ||
+      info.nic->bus_attr->bus_type != FI_BUS_PCI)
+    return -1;
+  const fi_pci_attr& pci = info.nic->bus_attr->attr.pci;
+  return topo::numa_of({pci.domain_id, pci.bus_id, pci.device_id, pci.function_id, 1}, root);
+}
+
+// psm3 and opx choose themselves. The adapters of verbs may lie in networks that do not reach each
+// other.
+bool is_chosen_by_distance(std::string_view provider) {
+  return provider == "cxi" || provider == "efa";
+}
+
 fi_info* choose(fi_info* all, const std::string& wanted, const net::Choice& choice,
-                const std::vector<std::string>& refused) {
+                const Near& near, const std::vector<std::string>& refused) {
   const auto best = [&](std::string_view name) {
+    if (is_chosen_by_distance(name)) return nearest_of(all, name, near);
     return uses_sockets(name) ? best_of(all, name, choice) : first_of(all, name);
   };
   if (!wanted.empty()) return best(wanted);
@@ -140,10 +159,27 @@ fi_info* choose(fi_info* all, const std::string& wanted, const net::Choice& choi
 
 }  // namespace
 
+// libfabric lists a provider once per adapter and way of use: only the ways of the first entry
+// count.
+fi_info* nearest_of(fi_info* all, std::string_view provider, const Near& near,
+                    const std::string& root) {
+  fi_info* const first = first_of(all, provider);
+  if (first == nullptr || near.numa < 0) return first;
+  std::vector<fi_info*> at_node;
+  for (fi_info* at = first; at != nullptr; at = first_of(at->next, provider)) {
+    const bool is_alike = at->ep_attr->protocol == first->ep_attr->protocol &&
+                          at->caps == first->caps && at->addr_format == first->addr_format;
+    const bool is_new = at_node.empty() || std::string_view(at_node.back()->domain_attr->name) !=
+                                               at->domain_attr->name;
+    if (is_alike && is_new && numa_of(*at, root) == near.numa) at_node.push_back(at);
+  }
+  return at_node.empty() ? first : at_node[near.turn % at_node.size()];
+}
+
 Fabric::Fabric(const Library& library, const std::string& wanted, const net::Choice& choice,
-               const std::vector<std::string>& refused)
-    : fi(library), all_(ask(fi)), choice_(choice) {
-  chosen_ = choose(all_.get(), wanted, choice, refused);
+               const Near& near, const std::vector<std::string>& refused)
+    : fi(library), all_(ask(fi)), choice_(choice), near_(near) {
+  chosen_ = choose(all_.get(), wanted, choice, near, refused);
   int result = 0;
   if (chosen_ != nullptr) {
     const SignalsKept kept;
@@ -164,7 +200,7 @@ Fabric::Fabric(const Library& library, const std::string& wanted, const net::Cho
 
 bool Fabric::has_next(std::vector<std::string> refused) const {
   refused.push_back(provider_);
-  return choose(all_.get(), "", choice_, refused) != nullptr;
+  return choose(all_.get(), "", choice_, near_, refused) != nullptr;
 }
 
 // Default flags of an endpoint would slow each message, so only writes get FI_DELIVERY_COMPLETE.
@@ -182,9 +218,7 @@ void Fabric::look_for_rdma() {
   }
 }
 
-bool Fabric::is_fast() const noexcept {
-  return std::find(kKnown, kKnown + kFast, provider_) != kKnown + kFast;
-}
+bool Fabric::is_fast() const noexcept { return has_dedicated_adapters(provider_); }
 
 bool Fabric::sleeps_well() const noexcept { return provider_ != "net"; }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "btl/net/interfaces.hpp"
@@ -33,11 +34,20 @@ enum class FlushBy : uint8_t {
   kRead,      // a read behind the writes
 };
 
+/// An adapter for a rank, of several.
+struct Near {
+  int numa = -1;    // the node of this rank's cores; -1: unknown
+  size_t turn = 0;  // a number per rank of a host, which spreads ranks over equal adapters
+};
+/// The entry of the provider with an adapter at the node, else any entry; null: no such provider.
+[[nodiscard]] fi_info* nearest_of(fi_info* all, std::string_view provider, const Near& near,
+                                  const std::string& root = "");
+
 class Fabric {
  public:
-  /// `choice` is for providers over sockets.
+  /// `choice` is for providers over sockets, `near` for dedicated adapters.
   Fabric(const Library& library, const std::string& wanted, const net::Choice& choice,
-         const std::vector<std::string>& refused = {});
+         const Near& near, const std::vector<std::string>& refused = {});
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
@@ -57,6 +67,8 @@ class Fabric {
   [[nodiscard]] bool releases_in_order() const noexcept;
   /// "ofi_rxm" of libfabric 1.17 reports wrong addresses for multi-receive buffers.
   [[nodiscard]] bool takes_many() const noexcept;
+  /// "cxi1"; libfabric's name of the adapter or interface.
+  [[nodiscard]] const char* domain() const noexcept { return chosen_->domain_attr->name; }
   [[nodiscard]] const char* interface_variable() const noexcept;
   [[nodiscard]] bool is_sockets() const noexcept;
   [[nodiscard]] const net::Choice& interfaces() const noexcept { return choice_; }
@@ -74,6 +86,7 @@ class Fabric {
   fi_info* chosen_ = nullptr;
   FlushBy flush_by_ = FlushBy::kNothing;
   const net::Choice choice_;
+  const Near near_;
   std::string provider_;
   Fid<fid_fabric> fabric_;
 };

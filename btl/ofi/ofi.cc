@@ -12,6 +12,7 @@
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
+#include "topo/cpus.hpp"
 
 namespace tern::btl::ofi {
 namespace {
@@ -38,13 +39,19 @@ bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
          process.params.progress == ProgressBy::kThread;
 }
 
+std::string settings_in_words(const core::Process& process, const Fabric& fabric) {
+  const std::string options = net::in_words(net::options_for_libfabric(process.params));
+  if (!fabric.is_fast()) return options;
+  return strf("%s%sadapter %s", options.c_str(), options.empty() ? "" : ", ", fabric.domain());
+}
+
 }  // namespace
 
 Ofi::Ofi(core::Process& process, Sink& sink, AddressBook& book,
          std::shared_ptr<const Fabric> fabric, uint32_t channel)
     : Network(process, sink, book, channel,
               {"libfabric", fabric->interface_variable(), fabric->interfaces(),
-               net::in_words(net::options_for_libfabric(process.params))}),
+               settings_in_words(process, *fabric)}),
       port_(fabric, is_to_sleep(process, *fabric), process.params.net_timeout) {
   port_.post_all();
   if (port_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
@@ -228,8 +235,9 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   const bool chosen =
       EnvironmentPresets::of_user("FI_TCP_IFACE") || EnvironmentPresets::of_user("FI_NET_IFACE");
   const net::Choice choice = chosen ? net::Choice{} : net::choose_for(process);
+  const Near near{topo::allowed_numa(), static_cast<size_t>(process.world_rank)};
   for (std::vector<std::string> refused;;) {
-    const auto fabric = std::make_shared<const Fabric>(*opened, wanted, choice, refused);
+    const auto fabric = std::make_shared<const Fabric>(*opened, wanted, choice, near, refused);
     try {
       auto made = std::make_unique<Ofi>(process, sink, book, fabric, 0);
       made->require_lockable_memory();

@@ -23,7 +23,8 @@ std::string attempt() {
   preset(&presets, 2);
   const Library* const opened = library(params.ofi_library, &why);
   if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
-  const auto fabric = std::make_shared<const Fabric>(*opened, params.ofi_provider, net::Choice{});
+  const auto fabric =
+      std::make_shared<const Fabric>(*opened, params.ofi_provider, net::Choice{}, Near{});
   const std::string sent =
       net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
         return std::make_unique<Ofi>(process, sink, book, fabric, 0);

@@ -44,12 +44,6 @@ std::vector<std::string> path_of(const PciAddress& address, const std::string& r
   return parts;
 }
 
-int numa_of(const PciAddress& address, const std::string& root) {
-  std::ifstream file(root + "/sys/bus/pci/devices/" + to_text(address) + "/numa_node");
-  int node = -1;
-  return file >> node ? node : -1;
-}
-
 }  // namespace
 
 std::optional<PciAddress> parse_pci_address(const std::string& text) {
@@ -65,6 +59,12 @@ std::optional<PciAddress> parse_pci_address(const std::string& text) {
 
 std::string to_text(const PciAddress& address) {
   return strf("%04x:%02x:%02x.%x", address.domain, address.bus, address.device, address.function);
+}
+
+int numa_of(const PciAddress& address, const std::string& root) {
+  std::ifstream file(root + "/sys/bus/pci/devices/" + to_text(address) + "/numa_node");
+  int node = -1;
+  return file >> node ? node : -1;
 }
 
 std::vector<RdmaAdapter> rdma_adapters(const std::string& root) {

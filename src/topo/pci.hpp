@@ -20,6 +20,8 @@ struct PciAddress {
 /// "0000:3B:00.0", with a domain of any length.
 [[nodiscard]] std::optional<PciAddress> parse_pci_address(const std::string& text);
 [[nodiscard]] std::string to_text(const PciAddress& address);
+/// The NUMA node of a device, or -1.
+[[nodiscard]] int numa_of(const PciAddress& address, const std::string& root = "");
 
 struct RdmaAdapter {
   std::string name;

@@ -128,6 +128,7 @@ unit_tests += tests/unit/btl/hostile_test
 unit_tests += tests/unit/btl/cuda_ipc_test
 if HAVE_LIBFABRIC
 unit_tests += tests/unit/btl/ofi_rdma_test
+unit_tests += tests/unit/btl/ofi_adapters_test
 endif
 unit_alone += tests/unit/cuda/functions_test
 unit_tests += tests/unit/btl/ledger_test

@@ -50,6 +50,7 @@ struct Side {
   Told told;
   AddressBook book;
   std::unique_ptr<Ofi> btl;
+  std::unique_ptr<MemoryRegion> held;  // ends with the process
 };
 
 class OfiRdma : public testing::Test {
@@ -59,7 +60,7 @@ class OfiRdma : public testing::Test {
     std::string why;
     const Library* const opened = library("", &why);
     if (opened == nullptr) GTEST_SKIP() << why;
-    const auto fabric = std::make_shared<const Fabric>(*opened, "", net::Choice{});
+    const auto fabric = std::make_shared<const Fabric>(*opened, "", net::Choice{}, Near{});
     if (!fabric->is_sockets()) GTEST_SKIP() << fabric->provider() << " is not for TCP";
     ASSERT_EQ(fabric->flush_by(), FlushBy::kDelivery);
     change(*fabric->info());
@@ -251,8 +252,8 @@ TEST_F(OfiRdma, APeerThatDiesInMidPutEndsAllOperations) {
   if (IsSkipped()) return;
   const auto mine = numbered(16 * kLong);
   std::vector<std::byte> there(mine.size());
-  const auto region = theirs_->register_memory(there.data(), there.size());
-  const auto key = rdma_->import_key(region->key());
+  other_->held = theirs_->register_memory(there.data(), there.size());
+  const auto key = rdma_->import_key(other_->held->key());
   put(*key, there.data(), mine);
   flush();
   const std::byte& late = there[kLong + 1];

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice of an adapter, in a list as libfabric makes it.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+
+#include "btl/ofi/fabric.hpp"
+
+namespace tern::btl::ofi {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OfiAdapters : public testing::Test {
+ protected:
+  struct Entry {
+    std::string provider, domain;
+    fi_fabric_attr fabric{};
+    fi_domain_attr of_domain{};
+    fi_ep_attr endpoint{};
+    fi_bus_attr bus{};
+    fid_nic nic{};
+    fi_info info{};
+  };
+  OfiAdapters() {
+    std::string name = (fs::temp_directory_path() / "tern_adapters_XXXXXX").string();
+    root_ = ::mkdtemp(name.data());
+  }
+  ~OfiAdapters() override { fs::remove_all(root_); }
+
+  /// `bus` is also the number of the PCI bus; a negative NUMA node: no file.
+  Entry& add(const std::string& provider, const std::string& domain, uint8_t bus, int numa) {
+    const bool first = entries_.empty();
+    Entry& made = entries_.emplace_back();
+    made.provider = provider;
+    made.domain = domain;
+    made.fabric.prov_name = made.provider.data();
+    made.of_domain.name = made.domain.data();
+    made.bus.bus_type = FI_BUS_PCI;
+    made.bus.attr.pci.bus_id = bus;
+    made.nic.bus_attr = &made.bus;
+    made.info.fabric_attr = &made.fabric;
+    made.info.domain_attr = &made.of_domain;
+    made.info.ep_attr = &made.endpoint;
+    made.info.nic = &made.nic;
+    if (!first) entries_[entries_.size() - 2].info.next = &made.info;
+    if (numa < 0) return made;
+    char address[16];
+    std::snprintf(address, sizeof address, "0000:%02x:00.0", bus);
+    const fs::path folder = fs::path(root_) / "sys/bus/pci/devices" / address;
+    fs::create_directories(folder);
+    std::ofstream(folder / "numa_node") << numa;
+    return made;
+  }
+  std::string chosen(int numa, size_t turn = 0, const char* provider = "cxi") {
+    const fi_info* const found = nearest_of(&entries_.front().info, provider, {numa, turn}, root_);
+    return found == nullptr ? "" : found->domain_attr->name;
+  }
+
+ private:
+  std::string root_;
+  std::deque<Entry> entries_;
+};
+
+TEST_F(OfiAdapters, TheAdapterAtTheRanksNodeIsTaken) {
+  add("tcp", "eth0", 1, 1);
+  add("cxi", "cxi0", 2, 0);
+  add("cxi", "cxi1", 3, 1);
+  EXPECT_EQ(chosen(0), "cxi0");
+  EXPECT_EQ(chosen(1), "cxi1");
+  EXPECT_EQ(chosen(-1), "cxi0") << "a rank on several nodes";
+  EXPECT_EQ(chosen(7), "cxi0") << "a node without an adapter";
+  EXPECT_EQ(chosen(0, 0, "efa"), "");
+}
+
+TEST_F(OfiAdapters, RanksSpreadOverEqualAdapters) {
+  add("cxi", "cxi0", 1, 0);
+  add("cxi", "cxi0", 1, 0);  // another way to use the same adapter
+  add("cxi", "cxi1", 2, 0);
+  add("cxi", "cxi2", 3, 1);
+  EXPECT_EQ(chosen(0, 0), "cxi0");
+  EXPECT_EQ(chosen(0, 1), "cxi1");
+  EXPECT_EQ(chosen(0, 2), "cxi0");
+  EXPECT_EQ(chosen(1, 5), "cxi2");
+}
+
+TEST_F(OfiAdapters, OnlyEntriesLikeTheFirstCount) {
+  add("cxi", "cxi0", 1, 0);
+  add("cxi", "cxi1", 2, 1).info.caps = FI_HMEM;
+  add("cxi", "cxi2", 3, 1).endpoint.protocol = 5;
+  EXPECT_EQ(chosen(1), "cxi0");
+}
+
+TEST_F(OfiAdapters, AnAdapterOfAnUnknownPlaceIsNotNear) {
+  add("cxi", "cxi0", 1, -1);
+  add("cxi", "cxi1", 2, 1).info.nic = nullptr;
+  EXPECT_EQ(chosen(1), "cxi0");
+}
+
+}  // namespace
+}  // namespace tern::btl::ofi
