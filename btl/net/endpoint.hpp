@@ -42,6 +42,11 @@ class NetEndpoint : public Endpoint {
   }
   [[nodiscard]] virtual bool host_answers() const noexcept { return false; }
   virtual void fail(const std::string& why) noexcept = 0;
+  /// A put or get to a lost peer.
+  [[nodiscard]] static Start lost(Operation& operation) noexcept {
+    operation.failed = true;
+    return Start::kDone;
+  }
   void note_moved() noexcept { ++moved_; }
   void forget_move() noexcept { seen_moved_ = moved_; }
   [[nodiscard]] bool has_met() const noexcept { return seen_moved_ != 0 || seen_arrivals_ != 0; }

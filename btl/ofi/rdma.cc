@@ -10,15 +10,6 @@ namespace tern::btl::ofi {
 
 using Kind = Transfer::Kind;
 
-namespace {
-
-Start lost(Operation& operation) noexcept {
-  operation.failed = true;
-  return Start::kDone;
-}
-
-}  // namespace
-
 std::unique_ptr<MemoryRegion> OfiEndpoint::register_memory(void* address, size_t bytes) noexcept {
   fid_mr* region = nullptr;
   Regions& regions = *port_.transfers().regions;

@@ -77,11 +77,6 @@ ucp_request_param_t params_of(Direct& direct, ucp_send_nbx_callback_t ended) noe
   return params;
 }
 
-Start lost(Operation& operation) noexcept {
-  operation.failed = true;
-  return Start::kDone;
-}
-
 ucp_rkey_h key_in(const RemoteKey& key) noexcept {
   return static_cast<const UcxRemoteKey&>(key).get();
 }
