@@ -61,4 +61,30 @@ check "a code after MPI_Finalize ends no other rank" grep -c 'peaceful end' out
 check "success is silent" test "$("$MPIRUN" -n 3 ./ends after 0 2>&1 | sort -u)" = "peaceful end"
 check "MPI_Abort of a world of one" sh -c './ends abort 5; [ $? = 5 ]'
 check "a rank inside a script" sh -c "'$MPIRUN' -n 3 sh -c './ends abort 7; exit 0'; [ \$? = 7 ]"
+
+# Linux mostly tells of a rank's closed outputs before the rank's end. This library lets events
+# gather, and hands them to mpirun in the reverse order.
+cat >reverse.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+int epoll_wait(int fd, struct epoll_event* events, int most, int timeout) {
+  int (*real)(int, struct epoll_event*, int, int) = dlsym(RTLD_NEXT, "epoll_wait");
+  if (timeout != 0) usleep(100000);
+  const int got = real(fd, events, most, timeout);
+  for (int i = 0; i < got / 2; ++i) {
+    const struct epoll_event event = events[i];
+    events[i] = events[got - 1 - i];
+    events[got - 1 - i] = event;
+  }
+  return got;
+}
+END
+check "cc" cc -shared -fPIC reverse.c -o reverse.so -ldl
+reversed() { LD_PRELOAD="$work/reverse.so" "$@"; }
+check "all exit(0), the end told before the closed outputs" reversed fails 1 'without MPI_Finalize' \
+  "$MPIRUN" -q -n 2 ./ends all 0
+check "killed, the end told before the closed outputs" reversed ends 139 'signal 11' kill 11
+check "MPI_Abort, the end told before the closed outputs" reversed ends 5 'with code 5' abort 5
 totals

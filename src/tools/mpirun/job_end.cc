@@ -45,9 +45,11 @@ void Job::on_exit(Rank& rank) {
     return look_again(rank);
   loop_.forget(rank.pidfd.get());
   rank.pidfd.reset();
+  // Prints the rank's last output first. The last stream's end must not stop the loop before the
+  // verdict, so the rank still counts as running.
+  outputs.streams.drain(rank.number);
   rank.ended = true;
   --running_;
-  outputs.streams.drain(rank.number);  // prints the rank's last output first
   on_event();
   judge(rank, how);
   if (running_ == 0) all_ended();
