@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairwise reduce-scatter: in round k every rank sends the k-th rank after it that rank's block,
 // and adds the block received from the k-th rank before. Sends read the input and wait for nothing.
+// A lane starts its steps in order, so the first exchanges come before the first reduction: a slow
+// network then costs one delay, not one for each round.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {
+namespace {
+
+Slice received_in(const Builder& b, int32_t round, int32_t slots) {
+  return Builder::staged(round % slots, b.rank());
+}
+
+void exchange_round(Builder& b, int32_t round, int32_t slots) {
+  b.send(b.ring(round), Builder::input(b.ring(round)));
+  b.recv(b.ring(-round), received_in(b, round, slots));
+}
+
+}  // namespace
 
 void reduce_scatter_pairwise(Builder& b) {
-  const int32_t slots = std::min(kSlots, b.ranks() - 1);
+  const int32_t rounds = b.ranks() - 1;
+  const int32_t slots = std::min(kSlots, rounds);
   b.stage(slots);
   b.copy(Builder::input(b.rank()), Builder::output());
-  for (int32_t round = 1; round < b.ranks(); ++round) {
-    const Slice received = Builder::staged(round % slots, b.rank());
-    b.send(b.ring(round), Builder::input(b.ring(round)));
-    b.recv(b.ring(-round), received);
-    b.reduce(received, Builder::output(), Builder::output());
+  for (int32_t round = 1; round <= slots; ++round) exchange_round(b, round, slots);
+  for (int32_t round = 1; round <= rounds; ++round) {
+    b.reduce(received_in(b, round, slots), Builder::output(), Builder::output());
+    if (round + slots <= rounds) exchange_round(b, round + slots, slots);
   }
 }
 

@@ -19,7 +19,7 @@ KNOWN = {"ranks": "1 2 4", "env": "", "args": "", "mpirun": "", "timeout": "60",
          # tests/gpu
          "configurations": "1 2-apart", "full-configurations": "", "cuda": "yes", "queues": "any",
          # tests/hosts
-         "hosts": "yes", "shapes": "2x2", "messages": "yes", "launchers": "slurm prte"}
+         "hosts": "yes", "shapes": "2x2", "messages": "yes", "network": "", "launchers": "slurm prte"}
 EXAMPLES = {"ranks": "1 4", "timeout": "120"}  # of examples/
 ADD_UP = {"env": " ", "prints": "\n"}
 

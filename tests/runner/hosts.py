@@ -157,7 +157,7 @@ class Over(Runner):
         launchers = chosen.launcher or (test.say["launchers"].split() if test.own else ["slurm"])
         if test.say["messages"] != "yes":
             return [Way(shape, launcher) for shape in shapes for launcher in launchers]
-        profiles = chosen.netem or [""]
+        profiles = chosen.netem or [test.say["network"]]
         ways = [Way(shape, launcher, transport, profile) for shape in shapes for launcher in launchers
                 for transport in self.between for profile in profiles]
         if not chosen.netem and not chosen.shape and test.short in UNDER_PROFILES:
@@ -203,7 +203,7 @@ def parse():
     parser.add_argument("--launcher", action="append", choices=("slurm", "prte"), help="only this (repeatable)")
     parser.add_argument("--transport", action="append", help="TERN_TRANSPORT, instead of all transports (repeatable)")
     parser.add_argument("--netem", action="append", choices=PROFILES, help="only this profile (repeatable)")
-    parser.add_argument("--hosts", type=int, default=3, help="number of hosts (default 3)")
+    parser.add_argument("--hosts", type=int, default=4, help="number of hosts (default 4)")
     parser.add_argument("--shell", nargs="?", const="exec bash -i", metavar="COMMAND",
                         help="no tests: a shell, or this command, in the login node")
     options = parser.parse_intermixed_args()

@@ -136,7 +136,8 @@ class LoweredMutations : public testing::Test {
   }
   static bool reads_late(const Whole& whole) {
     return whole.row->emit == allreduce_one_shot || whole.row->emit == allreduce_two_shot ||
-           whole.row->emit == reduce_scatter_ordered || whole.row->emit == reduce_linear;
+           whole.row->emit == reduce_scatter_ordered || whole.row->emit == reduce_linear ||
+           whole.row->emit == reduce_scatter_pairwise;
   }
   static int32_t sender_of(const Schedule& schedule, int32_t slot) {
     for (const Step& step : schedule.steps)
