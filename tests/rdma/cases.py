@@ -166,14 +166,17 @@ def kill(scene):
     scene.machines.machines[1].kill()
 
 
+def stop(scene):
+    faults.signal_ranks(scene.machines.machines[1], "STOP", scene.talks.name)
+
+
 def stopped_rank(scene):
     """A stopped process is no lost one: its host answers. 75 s are more than the default of TERN_NET_TIMEOUT."""
-    def stop():
-        machine = scene.machines.machines[1]
-        faults.signal_ranks(machine, "STOP", scene.talks.name)
+    def stop_for_long():
+        stop(scene)
         time.sleep(75)
-        faults.signal_ranks(machine, "CONT", scene.talks.name)
-    return talks_well(scene, 10, 120, stop)
+        faults.signal_ranks(scene.machines.machines[1], "CONT", scene.talks.name)
+    return talks_well(scene, 10, 120, stop_for_long)
 
 
 def memlock(kib):
@@ -236,7 +239,8 @@ def lose_machine(breaks):
     return case
 
 
-OVER_RC = ("delay-20ms", "reorder", "loss-1")
+# Under "reorder", the kernel's soft-RoCE stands still over rc: ucx_perftest, too, moves nothing in 90 s.
+OVER_RC = ("delay-20ms", "loss-1")
 # name: (case, networks)
 OF_TWO = {
     **{f"memlock-{name}": (memlock(kib), ("rc", "verbs")) for name, kib in (("64KiB", 64), ("8MiB", 8192), ("96MiB", 98304))},
@@ -244,7 +248,8 @@ OF_TWO = {
     "partition": (loses(down, 10), (*RDMA, "tcp")),
     "killed-host": (loses(kill, 10), (*RDMA, "tcp")),
     "frozen-host": (loses(freeze, 10), (*RDMA, "tcp")),
-    "stopped-rank": (stopped_rank, (*RDMA, "tcp")),
+    "stopped-rank": (stopped_rank, ("rc", "verbs", "tcp")),
+    "stopped-rank-lost": (loses(stop, 10), ("ud", )),  # over ud, processes acknowledge
     **{name: (profile(name), ("tcp", "ofi-tcp", *(("rc", ) if name in OVER_RC else ()))) for name in faults.PROFILES},
     "down-half": (down_half, ("tcp", "ofi-tcp", "rc")),
     "down": (loses(down, 3), ("tcp", "ofi-tcp", "rc")),

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from init import AGENT, GUEST, LATE
+from init import AGENT, GUEST
 from system import RigError
 
 PACKAGES = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio", "depmod": "kmod", "rdma": "iproute2",
@@ -118,7 +118,7 @@ class Rig:
         self.share = self.scratch / "share"
         self.share.mkdir()
         self.machines = []
-        text = GUEST % {"late": " ".join(LATE), "modules": system.unpacked, "network": NETWORK, "binds": " ".join(system.binds)}
+        text = GUEST % {"network": NETWORK, "binds": " ".join(system.binds)}
         (self.share / "guest.sh").write_text(text)
         (self.share / "agent").write_text(AGENT)
         (self.share / "agent").chmod(0o755)

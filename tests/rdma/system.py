@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from init import EARLY, INIT
+from init import INIT, NEEDED, PERHAPS
 
 HERE = pathlib.Path(__file__).resolve().parent
 FRESH = HERE.parent / "fresh/machine.sh"
@@ -48,7 +48,7 @@ class System:
         self.image = self.unpacked / f"boot/vmlinuz-{self.version}"
 
     def _recipe(self):
-        return repr((EARLY, INIT, INSTALLED))
+        return repr((NEEDED, PERHAPS, INIT, INSTALLED))
 
     def _modules(self):
         merged = self.unpacked / "usr/lib/modules"
@@ -73,14 +73,23 @@ class System:
         run("depmod", "-b", str(self.unpacked), version)
         self._pack(version)
 
+    def _insertions(self, version, module):
+        """Lines "insmod PATH" of the module and its dependencies."""
+        try:
+            return run("modprobe", "-d", str(self.unpacked), "-S", version, "--show-depends", module).splitlines()
+        except RigError:
+            if module in NEEDED:
+                raise
+            return []
+
     def _pack(self, version):
         with tempfile.TemporaryDirectory() as scratch:
             tree = pathlib.Path(scratch)
             (tree / "bin").mkdir()
             shutil.copy(shutil.which("busybox"), tree / "bin/busybox")
             order = []
-            for module in EARLY:
-                for line in run("modprobe", "-d", str(self.unpacked), "-S", version, "--show-depends", module).splitlines():
+            for module in (*NEEDED, *PERHAPS):
+                for line in self._insertions(version, module):
                     path = pathlib.Path(line.split()[1])
                     name = path.name.removesuffix(".xz")
                     if not line.startswith("insmod") or name in order:
