@@ -141,7 +141,8 @@ net() {
   fi
   host=$1
   case $what in
-    up | down) ip link set "$host" "$what" ;;
+    down) ip link set "$host" down ;;
+    up) ip link set "$host" up && net_forget_failures ;;
     clear) net_clear "$host" ;;
     delay-1ms) net_profile "$host" "delay 1ms" 1000 0 0 0 0 ;;
     reorder) net_profile "$host" "delay 200us 50us reorder 5%" 200 50 5 0 0 ;;
@@ -152,6 +153,13 @@ net() {
       return 1
       ;;
   esac
+}
+
+# Addresses that did not answer would fail for seconds more ("No route to host").
+net_forget_failures() {
+  local host
+  ip neigh flush all
+  for host in $HOSTS; do nsenter -t "$(cat "$hosts_dir/$host.pid")" -n ip neigh flush all || return; done
 }
 
 net_profile() { # net_profile HOST WORDS-OF-NETEM ARGUMENTS-OF-RELAY...

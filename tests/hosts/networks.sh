@@ -46,9 +46,10 @@ good() {
   undo
 }
 
-# ended_in_time: each rank of a job has told of a lost rank of the other host, in [T, T+5 s], and the library has named it.
+# ended_in_time [RANKS]: each of the first RANKS (4) ranks has told of a lost rank of the other host, in [T, T+5 s], and
+# the library has named it.
 ended_in_time() {
-  awk '
+  awk -v ranks="${1:-4}" '
     function fault(text) { print text; bad = 1 }
     /^\[rank [0-9]+\] rank [0-9]+ on h[12] is lost: / { named[$2 + 0, $4] = 1 }
     /^rank [0-9]+ lost [0-9]+ after/ {
@@ -58,7 +59,7 @@ ended_in_time() {
       if ($6 < 3 || $6 > 8) fault("after " $6 " s, expected 3 to 8")
     }
     END {
-      for (i = 0; i < 4; ++i) if (!told[i]) fault("rank " i " says nothing")
+      for (i = 0; i < ranks; ++i) if (!told[i]) fault("rank " i " says nothing")
       for (two in pair) if (!named[two]) fault("not named: ranks " two)
       exit bad
     }' out
@@ -80,6 +81,43 @@ cut() {
   cat out
   echo "exit $i"
   return $i
+}
+
+# after BREAK CONDITION...: a job talks, BREAK breaks h2, and CONDITION looks at the output `out` once ranks 0 and 1 have told of a loss,
+# or the job has ended, within 12 s; $seconds then passed. No process remains on h1.
+after() {
+  local i begin
+  limit=60 job 2x2 ./talks 50 1 >out 2>&1 &
+  for ((i = 0; i < 200; i++)); do grep -q begins out && break; sleep 0.1; done
+  sleep 0.5
+  begin=$(date +%s%N)
+  "$1" || return
+  for ((i = 0; i < 60; i++)); do
+    [ "$(grep -o "^rank [01] lost" out | sort -u | wc -l)" = 2 ] || ! kill -0 $! 2>/dev/null && break
+    sleep 0.2
+  done
+  seconds=$((($(date +%s%N) - begin) / 1000000000))
+  sleep 1.5
+  left=$(inside h1 'pgrep -x talks')
+  pkill -KILL -x prterun
+  for host in $used; do (inside "$host" 'pkill -KILL "talks|prted"') 2>/dev/null; done
+  net h2 up
+  wait $! 2>/dev/null
+  cat out
+  [ -z "$left" ] || { echo "left on h1: $left"; return 1; }
+  "${@:2}"
+}
+rank_killed() { (inside h2 'kill -9 $(pgrep -x talks | head -n 1)'); }
+# prted stays: its end would end the agent, and prterun then ends the job at once, as with no real host.
+host_killed() { net h2 down && (inside h2 'pkill -KILL -x talks'); }
+host_frozen() { net h2 down && (inside h2 'pkill -STOP "talks|prted"'); }
+told_in_5_s() { echo "$seconds s" && [ "$seconds" -le 5 ]; }
+
+# each_time NAME WORD...: TIMES times.
+each_time() {
+  local turn
+  wanted "$1" || return 0
+  for ((turn = 1; turn <= ${TIMES:-1}; turn++)); do check "$1$([ "${TIMES:-1}" = 1 ] || echo ", $turn of $TIMES")" "${@:2}"; done
 }
 survives() { cut 1.5 && grep -q "^talked" out; }
 ends() { ! cut 12 && ended_in_time; }
@@ -137,4 +175,7 @@ else
 fi
 ! wanted "a link down for half of the timeout" || check "a link down for half of the timeout" survives
 ! wanted "a link down for ever" || check "a link down for ever" ends
+each_time "a killed rank" after rank_killed told_in_5_s
+each_time "a killed host" after host_killed ended_in_time 2
+each_time "a frozen host" after host_frozen ended_in_time 2
 totals
