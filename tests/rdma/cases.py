@@ -159,7 +159,7 @@ def half_open(scene):
 
 
 def freeze(scene):
-    scene.machines.machines[1].freeze()
+    faults.freeze(scene.machines, 1)
 
 
 def kill(scene):
@@ -221,7 +221,7 @@ def kill_rank(scene):
 
 
 def lose_machine(breaks):
-    """A case: four survivors of a lost machine 3 report it, and leave nothing behind."""
+    """A case: four survivors of a lost machine 3 report it, and leave nothing behind. `breaks` is called with the machines and 3."""
     timeout_s = 10
 
     def case(scene):
@@ -230,7 +230,7 @@ def lose_machine(breaks):
         if not scene.begins():
             return False, f"{scene.output()}\nno talk after {BEGIN_S} s"
         time.sleep(1)
-        breaks(machine)
+        breaks(scene.machines, 3)
         reports = scene.wait_lost(witnesses_of(scene, 3), timeout_s + 3 * LATE_S)
         time.sleep(12)  # a rank ends 8 s after its report
         left = faults.left_behind([other for other in scene.machines.machines if other is not machine], scene.talks.name)
@@ -258,6 +258,6 @@ OF_TWO = {
 }
 OF_FIVE = {
     "kill-rank": (kill_rank, ("tcp", "rc")),
-    "kill-host": (lose_machine(lambda machine: machine.kill()), ("tcp", "rc")),
-    "freeze-host": (lose_machine(lambda machine: machine.freeze()), ("tcp", "rc")),
+    "kill-host": (lose_machine(lambda machines, number: machines.machines[number].kill()), ("tcp", "rc")),
+    "freeze-host": (lose_machine(faults.freeze), ("tcp", "rc")),
 }

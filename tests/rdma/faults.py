@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of the rig: cut and bad links, limits of memory, killed ranks. Machine.freeze(), thaw() and kill() are in rig.py.
+"""Faults of the rig: cut and bad links, limits of memory, killed ranks. Machine.thaw() and kill() are in rig.py.
 
 A link is that of a machine to the first machine, which bridges: `number` is 1 and more."""
 
@@ -40,6 +40,12 @@ def mend(machines, number):
 
 def cut_for(machines, number, seconds):
     _on_first(machines, f"{_at(number, IN)} && {_at(number, OUT)}; status=$?; sleep {seconds}; {_at(number, FREE)}; exit $status")
+
+
+def freeze(machines, number):
+    """Frames to the frozen machine are dropped, as by a switch: QEMU would push back into the first machine, until it stands still, too."""
+    cut(machines, number, (OUT, ))
+    machines.machines[number].freeze()
 
 
 def shape(machines, number, profile):
