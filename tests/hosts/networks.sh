@@ -83,6 +83,13 @@ cut() {
   return $i
 }
 
+end_job() {
+  local host
+  pkill -KILL -x prterun
+  for host in $used; do (inside "$host" 'pkill -KILL "talks|prted"') 2>/dev/null; done
+  net h2 up
+  wait 2>/dev/null
+}
 # after BREAK CONDITION...: a job talks, BREAK breaks h2, and CONDITION looks at the output `out` once ranks 0 and 1 have told of a loss,
 # or the job has ended, within 12 s; $seconds then passed. No process remains on h1.
 after() {
@@ -91,7 +98,7 @@ after() {
   for ((i = 0; i < 200; i++)); do grep -q begins out && break; sleep 0.1; done
   sleep 0.5
   begin=$(date +%s%N)
-  "$1" || return
+  grep -q begins out && "$1" || { end_job; cat out; echo "the job did not begin, or nothing could be broken"; return 1; }
   for ((i = 0; i < 60; i++)); do
     [ "$(grep -o "^rank [01] lost" out | sort -u | wc -l)" = 2 ] || ! kill -0 $! 2>/dev/null && break
     sleep 0.2
@@ -99,10 +106,7 @@ after() {
   seconds=$((($(date +%s%N) - begin) / 1000000000))
   sleep 1.5
   left=$(inside h1 'pgrep -x talks')
-  pkill -KILL -x prterun
-  for host in $used; do (inside "$host" 'pkill -KILL "talks|prted"') 2>/dev/null; done
-  net h2 up
-  wait $! 2>/dev/null
+  end_job
   cat out
   [ -z "$left" ] || { echo "left on h1: $left"; return 1; }
   "${@:2}"
