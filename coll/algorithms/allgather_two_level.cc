@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level allgather: each host's lowest rank, the leader, collects the host's blocks; leaders
-// pass the blocks around a ring and broadcast all blocks down a binomial tree. Only leaders'
-// messages leave a host.
+// exchange blocks with ever farther leaders (dissemination, as in Bruck et al. 1997), and broadcast
+// all blocks down a binomial tree. Only leaders' messages leave a host.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -10,24 +10,30 @@
 namespace tern::coll {
 namespace {
 
-void send_blocks(Builder& b, int32_t to, const std::vector<int32_t>& of) {
-  for (const RankRun& run : runs_of(of)) b.send(to, Builder::output(run.first, run.count));
-}
-void recv_blocks(Builder& b, int32_t from, const std::vector<int32_t>& of) {
-  for (const RankRun& run : runs_of(of)) b.recv(from, Builder::output(run.first, run.count));
-}
-
-void around(Builder& b) {
+// In the round at distance d, a leader passes on the blocks of the d hosts up to its own.
+void exchange_hosts(Builder& b) {
   const std::vector<int32_t> leaders = b.levels()->leaders();
   const auto hosts = static_cast<int32_t>(leaders.size());
   const auto mine =
       static_cast<int32_t>(std::find(leaders.begin(), leaders.end(), b.rank()) - leaders.begin());
   const auto leader = [&](int32_t host) {
-    return leaders[static_cast<size_t>((host + hosts) % hosts)];
+    return leaders[static_cast<size_t>((host + 2 * hosts) % hosts)];
   };
-  for (int32_t round = 0; round + 1 < hosts; ++round) {
-    send_blocks(b, leader(mine + 1), b.levels()->host_of(leader(mine - round)));
-    recv_blocks(b, leader(mine - 1), b.levels()->host_of(leader(mine - round - 1)));
+  const auto runs_up_to = [&](int32_t last, int32_t count) {
+    std::vector<int32_t> ranks;
+    for (int32_t host = last - count + 1; host <= last; ++host) {
+      const std::vector<int32_t> of = b.levels()->host_of(leader(host));
+      ranks.insert(ranks.end(), of.begin(), of.end());
+    }
+    std::sort(ranks.begin(), ranks.end());
+    return runs_of(ranks);
+  };
+  for (int32_t distance = 1; distance < hosts; distance *= 2) {
+    const int32_t count = std::min(distance, hosts - distance);
+    for (const RankRun& run : runs_up_to(mine, count))
+      b.send(leader(mine + distance), Builder::output(run.first, run.count));
+    for (const RankRun& run : runs_up_to(mine - distance, count))
+      b.recv(leader(mine - distance), Builder::output(run.first, run.count));
   }
 }
 
@@ -44,7 +50,7 @@ void allgather_two_level(Builder& b) {
     for (const int32_t rank : host)
       if (rank != b.rank()) b.recv(rank, Builder::output(rank));
     b.copy(Builder::input(), Builder::output(b.rank()));
-    around(b);
+    exchange_hosts(b);
   } else {
     b.send(host[0], Builder::input());
   }

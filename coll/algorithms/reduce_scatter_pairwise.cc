@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairwise reduce-scatter: in round k every rank sends the k-th rank after it that rank's block,
-// and adds the block received from the k-th rank before. Sends read the input and wait for nothing.
-// A lane starts its steps in order, so the first exchanges come before the first reduction: a slow
-// network then costs one delay, not one for each round.
+// Pairwise reduce-scatter: in round k a rank sends the k-th next rank's block, and adds the block
+// from the k-th previous rank. Sends read the input and wait for nothing. A lane starts steps in
+// order, so the first exchanges precede the first reduction: a slow network costs one delay, instead
+// of a delay per round.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

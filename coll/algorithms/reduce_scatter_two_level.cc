@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level reduce-scatter: each host reduces the vector to its lowest rank, the leader, along a
-// binomial tree; leaders exchange and add the blocks of each other's hosts, then scatter blocks to
-// their ranks.
-// Definitions: the first mirror holds the partial result, the second received data.
+// binomial tree; leaders exchange and add the blocks of each other's hosts, pairwise or by
+// recursive halving, then scatter blocks to their ranks. Definitions: the first mirror holds the
+// partial result, the second received data.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
+#include "coll/algorithms/ranks.hpp"
 
 namespace tern::coll {
 namespace {
@@ -33,8 +34,10 @@ PartialBuffer reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t 
   return held;
 }
 
-// between_hosts() returns the place of the sums.
-PartialBuffer between_hosts(Builder& b, PartialBuffer held) {
+// Functions between hosts return the place of the sums.
+using BetweenHosts = PartialBuffer (*)(Builder& b, PartialBuffer held);
+
+PartialBuffer pairwise(Builder& b, PartialBuffer held) {
   const std::vector<int32_t> leaders = b.levels()->leaders();
   const auto hosts = std::ssize(leaders);
   const auto mine = std::find(leaders.begin(), leaders.end(), b.rank()) - leaders.begin();
@@ -54,9 +57,69 @@ PartialBuffer between_hosts(Builder& b, PartialBuffer held) {
   return sums;
 }
 
-}  // namespace
+// Halving: leaders exchange the blocks of hosts [first, end).
+class Halving {
+ public:
+  Halving(Builder& b, PartialBuffer held)
+      : b_(b), held_(held), leaders_(b.levels()->leaders()), end_(count()) {}
 
-void reduce_scatter_two_level(Builder& b) {
+  PartialBuffer run() {
+    const auto mine = static_cast<int32_t>(std::find(leaders_.begin(), leaders_.end(), b_.rank()) -
+                                           leaders_.begin());
+    const Fold fold{count(), mine, leaders_.data()};
+    if (fold.idle()) {
+      send(fold.mate(), 0, count());
+      for (const RankRun& run : runs_between(mine, mine + 1))
+        b_.recv(fold.mate(), partial(b_, run.first, run.count));
+      return kAtMirror;
+    }
+    if (fold.paired()) add(fold.mate());
+    for (int32_t low = 0, numbers = fold.size() / 2; numbers > 0; numbers /= 2) {
+      const bool lower = fold.number() < low + numbers;
+      const int32_t partner = fold.rank_of(fold.number() + (lower ? numbers : -numbers));
+      const int32_t middle = fold.ranks_before(low + numbers);
+      send(partner, lower ? middle : first_, lower ? end_ : middle);
+      (lower ? end_ : first_) = middle;
+      if (!lower) low += numbers;
+      add(partner);
+    }
+    if (fold.paired()) send(fold.mate(), mine - 1, mine);
+    return held_;
+  }
+
+ private:
+  [[nodiscard]] int32_t count() const noexcept { return static_cast<int32_t>(leaders_.size()); }
+  [[nodiscard]] std::vector<RankRun> runs_between(int32_t first, int32_t end) const {
+    std::vector<int32_t> ranks;
+    for (int32_t host = first; host < end; ++host) {
+      const std::vector<int32_t> of = b_.levels()->host_of(leaders_[static_cast<size_t>(host)]);
+      ranks.insert(ranks.end(), of.begin(), of.end());
+    }
+    std::sort(ranks.begin(), ranks.end());
+    return runs_of(ranks);
+  }
+  void send(int32_t to, int32_t first, int32_t end) const {
+    for (const RankRun& run : runs_between(first, end))
+      b_.send(to, slice_at(b_, held_, run.first, run.count));
+  }
+  void add(int32_t from) {
+    const std::vector<RankRun> runs = runs_between(first_, end_);
+    for (const RankRun& run : runs) b_.recv(from, received(b_, run.first, run.count));
+    for (const RankRun& run : runs)
+      b_.reduce(received(b_, run.first, run.count), slice_at(b_, held_, run.first, run.count),
+                partial(b_, run.first, run.count));
+    held_ = kAtMirror;
+  }
+
+  Builder& b_;
+  PartialBuffer held_;
+  const std::vector<int32_t> leaders_;
+  int32_t first_ = 0, end_;
+};
+
+PartialBuffer halving(Builder& b, PartialBuffer held) { return Halving(b, held).run(); }
+
+void emit(Builder& b, BetweenHosts between_hosts) {
   const std::vector<int32_t> host = b.levels()->host_of(b.rank());
   const auto mine =
       static_cast<int32_t>(std::find(host.begin(), host.end(), b.rank()) - host.begin());
@@ -68,5 +131,11 @@ void reduce_scatter_two_level(Builder& b) {
     if (rank != b.rank()) b.send(rank, slice_at(b, sums, rank, 1));
   b.copy(slice_at(b, sums, b.rank(), 1), Builder::output());
 }
+
+}  // namespace
+
+void reduce_scatter_two_level(Builder& b) { emit(b, pairwise); }
+
+void reduce_scatter_two_level_halving(Builder& b) { emit(b, halving); }
 
 }  // namespace tern::coll

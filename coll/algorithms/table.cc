@@ -125,8 +125,8 @@ constexpr Algorithm kTable[] = {
    [](S s) { return plain(lg(s.p), s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, "Thakur et al. 2005"},
   {kAllgather, "ring", allgather_ring, kAnything, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, "Chan et al. 2007"},
-  {kAllgather, "two_level", allgather_two_level, kLevels | kEqualBlocks, 0, "q - 1 between hosts, g + lg g within; n + n lg g",
-   [](S s) { return levels({s.hosts - 1, s.n * (s.hosts - 1) / s.hosts, s.hosts - 1, s.n},
+  {kAllgather, "two_level", allgather_two_level, kLevels | kEqualBlocks, 0, "lg q between hosts, g + lg g within; n + n lg g",
+   [](S s) { return levels({lg(s.hosts), s.n * (s.hosts - 1) / s.hosts, lg(s.hosts), s.n},
                            {per_host(s) + lg(per_host(s)), s.n * lg(per_host(s)), 0, 0}); }, "Traff 2006"},
   {kAllgather, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
    [](S s) { return flat_all(s, 1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
@@ -210,6 +210,10 @@ constexpr Algorithm kTable[] = {
   {kReduceScatter, "two_level", reduce_scatter_two_level, kCommutative | kLevels, 0, "q - 1 between hosts, lg g within; n + n lg g",
    [](S s) { const double g = lg(per_host(s));
              return levels({s.hosts - 1, s.n, s.hosts - 1, s.n, s.n, 0}, {2 * g, g * s.n + s.n / s.hosts, g, g * s.n, g * s.n, 0}); }, ""},
+  {kReduceScatter, "two_level_halving", reduce_scatter_two_level_halving, kCommutative | kLevels, 0, "lg q between hosts, lg g within; n + n lg g",
+   [](S s) { const double g = lg(per_host(s)), folded = folds(s.hosts);
+             return levels({lg(s.hosts) + folded, s.n * (1 + folded), lg(s.hosts) + folded, s.n, s.n, 0},
+                           {2 * g, g * s.n + s.n / s.hosts, g, g * s.n, g * s.n, 0}); }, "Thakur et al. 2005"},
   {kReduceScatter, "ordered", reduce_scatter_ordered, kAnything, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, s.n * 1.5, s.n / s.p); }, "", FlatMethod::kNone, kOneHop | kRankOrder | kBySwitch},
   {kReduceScatter, "flat", nullptr, kShared, 0, "1; 2 n",

@@ -86,6 +86,7 @@ reduce_scatter  ..8    any     flat                one_host
 reduce_scatter  any    ..512k  flat                one_host
 reduce_scatter  any    any     pairwise            one_host
 reduce_scatter  any    any     ordered             one_host
+reduce_scatter  any    ..8k    two_level_halving   many_hosts
 reduce_scatter  any    ..1m    two_level           many_hosts
 scan            ..8    ..1m    flat                one_host
 scan            65..   ..16k   flat_two_level      one_host
