@@ -217,6 +217,7 @@ std::vector<std::string> addresses_of(std::vector<std::string> names) {
 Choice choose_for(core::Process& process) {
   const std::vector<Interface> all = interfaces();
   if (names_of(all).find(',') == std::string::npos) return {};
+  if (process.params.net_rails > 1) return choose(all, {});  // names lead to one rail
   return choose(all, addresses_of(other_hosts(process)));
 }
 

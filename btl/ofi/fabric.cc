@@ -230,6 +230,15 @@ const char* Fabric::interface_variable() const noexcept {
   return provider_.starts_with("net") ? "FI_NET_IFACE" : "FI_TCP_IFACE";
 }
 
+net::Served Fabric::served() const { return {provider_, fi.major * 100 + fi.minor, is_sockets()}; }
+
+void Fabric::set_traffic_class(size_t word) noexcept {
+  if (word == 0 || is_sockets()) return;  // "tcp" would change its sockets
+  constexpr uint32_t kClasses[] = {FI_TC_UNSPEC, FI_TC_BEST_EFFORT, FI_TC_LOW_LATENCY,
+                                   FI_TC_DEDICATED_ACCESS, FI_TC_BULK_DATA};
+  chosen_->domain_attr->tclass = chosen_->tx_attr->tclass = kClasses[word];
+}
+
 bool Fabric::is_sockets() const noexcept { return uses_sockets(provider_); }
 
 bool Fabric::wants_registration() const noexcept {

@@ -15,7 +15,8 @@ namespace tern::btl::ucx {
 Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<UcpContext> context,
          uint32_t channel)
     : Network(process, sink, book, channel,
-              {"UCX", "UCX_NET_DEVICES", context->choice, net::in_words(context->options)}),
+              {"UCX", "UCX_NET_DEVICES", context->choice, net::in_words(context->options),
+               context->served()}),
       worker_(std::move(context)),
       pulse_(worker_.context) {
   worker_.receive_frames(&Ucx::arrived, this);
