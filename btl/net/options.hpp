@@ -29,7 +29,7 @@ struct Served {
 [[nodiscard]] std::vector<Option> options_for_libfabric(const Params& params);
 /// Remarks on parameters without effect in this network. Throws Error for a parameter that matters.
 [[nodiscard]] std::vector<std::string> remarks_on(const Params& params, const Served& served);
-/// ", GID 3, P_Key 0x7fff": settings of the network, also those of the user's variables.
+/// ", GID 3, P_Key 0x7fff": settings of the network; variables of the user come first.
 [[nodiscard]] std::string facts_in_words(const Params& params, const Served& served);
 /// A word of TERN_NET_TRAFFIC_CLASS by its place, or 0.
 [[nodiscard]] size_t traffic_word(const Params& params) noexcept;

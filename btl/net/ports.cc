@@ -106,13 +106,13 @@ std::vector<Port> suitable(const Params& params, std::vector<Port> ports) {
   if (had && ports.empty())
     throw Error(MPI_ERR_OTHER,
                 strf("TERN_NET_PKEY=0x%llx: no active port of this host is in this partition; the "
-                     "keys here: %s. Set one of them, or unset TERN_NET_PKEY",
+                     "keys here: %s. Set another key, or unset TERN_NET_PKEY",
                      static_cast<unsigned long long>(params.net_pkey), keys.c_str()));
   std::erase_if(ports, [&](const Port& port) { return !has_gid(port, params.net_gid); });
   if (had && ports.empty())
     throw Error(MPI_ERR_OTHER,
                 strf("TERN_NET_GID=%lld: no active port of this host has an address at this index; "
-                     "the addresses here: %s. Set one of these indices, or unset TERN_NET_GID",
+                     "the addresses here: %s. Set another index, or unset TERN_NET_GID",
                      static_cast<long long>(params.net_gid), gids.c_str()));
   return ports;
 }

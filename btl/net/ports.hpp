@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports of RDMA adapters, with their tables of addresses and partition keys, from sysfs.
+// Ports of RDMA adapters, with tables of addresses and partition keys, from sysfs.
 // Why: UCX leaves out a port without the wanted address, and fails without a cure for a wrong key.
 #pragma once
 
@@ -21,9 +21,9 @@ struct Port {
 };
 /// The active ports; `root` precedes /sys.
 [[nodiscard]] std::vector<Port> active_ports(const std::string& root = "");
-/// Those of UCX_NET_DEVICES ("mlx5_0:1,eth0").
+/// The ports in UCX_NET_DEVICES ("mlx5_0:1,eth0"); all ports without such a name.
 [[nodiscard]] std::vector<Port> named_in(const std::string& devices, std::vector<Port> ports);
-/// The ports with TERN_NET_GID and TERN_NET_PKEY. Throws Error if no port of several has them.
+/// The ports with TERN_NET_GID and TERN_NET_PKEY. Throws Error if every port lacks one.
 [[nodiscard]] std::vector<Port> suitable(const Params& params, std::vector<Port> ports);
 
 }  // namespace tern::btl::net

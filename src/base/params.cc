@@ -261,12 +261,15 @@ std::string ParamRow::range_in_words() const {
     return strf("between %s and %s", shown(range.least, kind, range).c_str(),
                 shown(range.most, kind, range).c_str());
   if (range.words == nullptr) return {};
-  std::string text = std::strcmp(kind, "Words") == 0 ? "some (with commas) of " : "one of ";
+  const bool is_single = std::strchr(range.words, '|') == nullptr;
+  std::string text = std::strcmp(kind, "Words") == 0 ? "some (with commas) of "
+                     : is_single                     ? ""
+                                                     : "one of ";
   if (std::strcmp(kind, "NumberOr") == 0)
     text = strf("between %lld and %lld, or %s", static_cast<long long>(range.least),
                 static_cast<long long>(range.most), text.c_str());
   for (const std::string& word : split(range.words, '|'))
-    text += (text.back() == ' ' ? "" : ", ") +
+    text += (text.empty() || text.back() == ' ' ? "" : ", ") +
             (word.back() == '*' ? word.substr(0, word.size() - 1) + "..." : word);
   return text;
 }

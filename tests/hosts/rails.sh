@@ -5,7 +5,7 @@
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"
 work=$(mktemp -d)
-trap 'ip link del rail 2>/dev/null; rm -rf "$work" "$log"' EXIT
+trap 'for link in h1-2 h2-2 rail; do ip link del $link 2>/dev/null; done; rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
 case ${TERN_TRANSPORT:-ucx} in
   *ucx* | auto) ;;
@@ -16,6 +16,12 @@ case ${TERN_TRANSPORT:-ucx} in
       [ "$(grep -c 'TERN_NET_RAILS=2 has no effect: libfabric' out)" = 2 ] || { cat out; return 1; }
     }
     check "libfabric remarks on rails, once for each host" remarks
+    for host in h1 h2; do
+      (on_host $host sh -c "ip link add eth1 type veth peer name eth1-end && ip link set eth1-end up && ip link set eth1 up &&
+        ip addr add 10.91.${host#h}.1/24 dev eth1")
+    done
+    check "and takes no interface that leads nowhere" remarks
+    for host in h1 h2; do (on_host $host ip link del eth1); done
     totals
     exit
     ;;
@@ -82,5 +88,11 @@ talks() { limit=60 job 2x2 env TERN_NET_RAILS=2 ./talks 2 >out 2>&1 && says '^ta
 check "four ranks talk over two rails" talks
 order() { limit=60 job 2x1 env TERN_NET_RAILS=2 ./order >out 2>&1 || { cat out; return 1; }; }
 check "messages stay in order" order
+check "mpicc of reads.c" "$MPICC" "$TOP/tests/rdma/reads.c" -o reads
+reads() {
+  limit=60 job 2x1 env TERN_NET_RAILS=2 TERN_TEST=net_put=1,net_eager=1024 TERN_EAGER_LIMIT=1k ./reads 6 >out 2>&1 || { cat out; return 1; }
+  [ "$(grep -c 'all right' out)" = 2 ] || { cat out; return 1; }
+}
+check "RDMA reads over two rails" reads
 (on_host h2 sh -c "tc qdisc add dev eth2 root netem delay 2ms 2>/dev/null") && check "and with a slow second rail" order
 totals

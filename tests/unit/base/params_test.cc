@@ -367,6 +367,13 @@ TEST(Params, NumbersOrWords) {
               "of auto, best-effort, low-latency, dedicated-access, bulk-data; did you mean "
               "low-latency?");
   }
+  try {
+    params.set("TERN_NET_GID", "300");
+    FAIL() << "taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "TERN_NET_GID is \"300\", but it must be between 0 and 255, or auto");
+  }
   EXPECT_NE(hash_with("TERN_NET_PKEY", "0x8001"), Params().shared_hash());
   EXPECT_EQ(hash_with("TERN_NET_PKEY", "0x8001"), hash_with("TERN_NET_PKEY", "32769"));
 }

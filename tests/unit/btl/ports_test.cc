@@ -91,10 +91,10 @@ TEST_F(Ports, AWishThatNoneFulfilsIsAnError) {
             "TERN_NET_GID=7: no active port of this host has an address at this index; the "
             "addresses here: mlx5_0:1 0 " +
                 kLocal + ", mlx5_0:1 1 " + kFour + ", mlx5_1:1 0 " + kLocal +
-                ". Set one of these indices, or unset TERN_NET_GID");
+                ". Set another index, or unset TERN_NET_GID");
   EXPECT_EQ(error(wish("TERN_NET_PKEY", "0x8002")),
             "TERN_NET_PKEY=0x8002: no active port of this host is in this partition; the keys "
-            "here: mlx5_0:1 0xffff, mlx5_0:1 0x8001, mlx5_1:1 0x7fff. Set one of them, or unset "
+            "here: mlx5_0:1 0xffff, mlx5_0:1 0x8001, mlx5_1:1 0x7fff. Set another key, or unset "
             "TERN_NET_PKEY");
 }
 
