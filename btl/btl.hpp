@@ -135,6 +135,9 @@ class Btl {
   [[nodiscard]] virtual bool may_lose_peers() const noexcept { return false; }
   /// A transport made for the host's network precedes the others.
   [[nodiscard]] virtual bool goes_first() const noexcept { return false; }
+  /// For the first transport between hosts. Throws Error if the network cannot fulfil a parameter
+  /// TERN_NET_...
+  virtual void require_settings() {}
   /// connect() returns the same endpoint at every call for a `hint`, or nullptr if the transport
   /// cannot reach the peer. Throws Error.
   virtual Endpoint* connect(core::Peer& peer, uint32_t hint) = 0;

@@ -31,6 +31,7 @@ btl_sources += btl/net/endpoint.cc
 btl_sources += btl/net/interfaces.cc
 btl_sources += btl/net/network.cc
 btl_sources += btl/net/options.cc
+btl_sources += btl/net/ports.cc
 btl_sources += btl/net/registrations.cc
 btl_sources += btl/net/sockets.cc
 btl_sources += btl/net/trial.cc

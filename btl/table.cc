@@ -78,6 +78,8 @@ void Table::make_all(Sink& sink) {
     if (auto made = transport->make(process_, sink, *book_); made != nullptr)
       btls_.insert(made->goes_first() ? first : btls_.end(), std::move(made));
   }
+  if (const auto first = std::find_if(btls_.begin(), btls_.end(), between); first != btls_.end())
+    (*first)->require_settings();
 }
 
 Table::~Table() = default;

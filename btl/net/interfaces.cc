@@ -214,9 +214,10 @@ std::vector<std::string> addresses_of(std::vector<std::string> names) {
 
 }  // namespace
 
-Choice choose_for(core::Process& process) {
+Choice choose_for(core::Process& process, int64_t rails) {
   const std::vector<Interface> all = interfaces();
   if (names_of(all).find(',') == std::string::npos) return {};
+  if (rails > 1) return choose(all, {});  // names lead to one rail
   return choose(all, addresses_of(other_hosts(process)));
 }
 

@@ -5,6 +5,7 @@
 
 #include <sys/socket.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -38,8 +39,9 @@ struct Choice {
 /// choose() prefers the ways to the addresses of some peers.
 [[nodiscard]] Choice choose(const std::vector<Interface>& all,
                             const std::vector<std::string>& peers, const Route& way = route);
-/// The choice for this job. Looks up names of other hosts for at most a second.
-[[nodiscard]] Choice choose_for(core::Process& process);
+/// The choice for this job. Looks up names of other hosts for at most a second. Several rails: all
+/// running interfaces, because a name leads to one.
+[[nodiscard]] Choice choose_for(core::Process& process, int64_t rails = 1);
 
 /// `variable` changes the choice.
 [[nodiscard]] std::string words_on(const std::vector<Interface>& all, const Choice& choice,

@@ -43,8 +43,15 @@ std::string Network::in_words() const {
               : strf("%s=%s selects the interfaces", library_.interfaces, set->c_str());
 }
 
+bool Network::speaks_for_host() const { return process_.boot->job().local_index == 0; }
+
+void Network::require_settings() {
+  for (const std::string& remark : remarks_on(process_.params, library_.served))
+    if (speaks_for_host()) log_line("%s", remark.c_str());
+}
+
 void Network::explain() const {
-  if (process_.boot->job().local_index != 0) return;
+  if (!speaks_for_host()) return;
   const std::string words = in_words();
   const std::string& settings = library_.settings;
   process_.explain.say("network",

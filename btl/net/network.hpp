@@ -11,6 +11,7 @@
 #include "btl/net/attention.hpp"
 #include "btl/net/endpoint.hpp"
 #include "btl/net/interfaces.hpp"
+#include "btl/net/options.hpp"
 #include "btl/transport.hpp"
 
 namespace tern::btl::net {
@@ -21,6 +22,7 @@ struct LibraryFacts {
   const char* interfaces;  // the library's variable
   Choice choice;
   std::string settings;
+  Served served;
 };
 
 class Network : public Btl {
@@ -31,6 +33,7 @@ class Network : public Btl {
   Endpoint* connect(core::Peer& peer, uint32_t hint) final;
   Doorbell* doorbell() noexcept final { return &bell_; }
   void set_leaving() noexcept final { leaving_ = true; }
+  void require_settings() final;
 
  protected:
   Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
@@ -65,6 +68,7 @@ class Network : public Btl {
                            const std::string& address);
   NetEndpoint* known(uint32_t rank, uint32_t channel) noexcept;
   void explain() const;
+  [[nodiscard]] bool speaks_for_host() const;
   void take(const WireHead& head, std::span<const std::byte> payload);
 
   /// A connection that has never carried a frame may lead into a wrong network.

@@ -2,6 +2,7 @@
 // Trial: two ranks in one child process.
 #include "btl/net/trial.hpp"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +114,14 @@ std::string exchange_frames(const MakeRank& make) {
     receiver.btl->progress();
   }
   return strf("%u frames of 8 to %zu bytes", kFrames, payload.size());
+}
+
+std::string settings_in_words(const Params& params, const Served& served,
+                              const std::vector<Option>& options) {
+  std::string text = in_words(options);
+  if (!text.empty()) text = "; settings: " + text;
+  for (const std::string& remark : remarks_on(params, served)) text += "; " + remark;
+  return text;
 }
 
 Trial try_apart(const char* name, const char* cure, const std::function<std::string()>& attempt) {

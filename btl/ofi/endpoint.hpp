@@ -30,7 +30,7 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   Start start_flush(Operation& operation) noexcept override;
   size_t max_payload() const noexcept override { return Port::kPayload; }
   const char* transport() const noexcept override { return "ofi"; }
-  const char* reason() const noexcept override { return "libfabric: the network"; }
+  const char* reason() const noexcept override { return reason_.c_str(); }
 
   void ended(Sending& sending, int error) noexcept;
   void ended(Transfer& transfer, int error) noexcept;
@@ -70,6 +70,7 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   core::Process& process_;
   Port& port_;
   const std::string address_;
+  const std::string reason_;
   const fi_addr_t to_;
   Sending* filling_ = nullptr;
   Sending* waiting_ = nullptr;  // found libfabric's queue full; blocks later frames

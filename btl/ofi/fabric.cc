@@ -176,6 +176,13 @@ fi_info* nearest_of(fi_info* all, std::string_view provider, const Near& near,
   return at_node.empty() ? first : at_node[near.turn % at_node.size()];
 }
 
+void set_traffic_class(fi_info& info, size_t word) noexcept {
+  constexpr uint32_t kClasses[] = {FI_TC_UNSPEC, FI_TC_BEST_EFFORT, FI_TC_LOW_LATENCY,
+                                   FI_TC_DEDICATED_ACCESS, FI_TC_BULK_DATA};
+  if (word == 0) return;
+  info.domain_attr->tclass = info.tx_attr->tclass = kClasses[word];
+}
+
 Fabric::Fabric(const Library& library, const std::string& wanted, const net::Choice& choice,
                const Near& near, const std::vector<std::string>& refused)
     : fi(library), all_(ask(fi)), choice_(choice), near_(near) {
@@ -228,6 +235,13 @@ bool Fabric::takes_many() const noexcept { return provider_.find("ofi_rxm") == s
 
 const char* Fabric::interface_variable() const noexcept {
   return provider_.starts_with("net") ? "FI_NET_IFACE" : "FI_TCP_IFACE";
+}
+
+net::Served Fabric::served() const { return {provider_, fi.major * 100 + fi.minor, is_sockets()}; }
+
+// The provider tcp would change its sockets for some classes.
+void Fabric::set_traffic_class(size_t word) noexcept {
+  if (!is_sockets()) ofi::set_traffic_class(*chosen_, word);
 }
 
 bool Fabric::is_sockets() const noexcept { return uses_sockets(provider_); }

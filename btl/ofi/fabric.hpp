@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "btl/net/interfaces.hpp"
+#include "btl/net/options.hpp"
 #include "btl/ofi/library.hpp"
 
 namespace tern::btl::ofi {
@@ -43,6 +44,9 @@ struct Near {
 [[nodiscard]] fi_info* nearest_of(fi_info* all, std::string_view provider, const Near& near,
                                   const std::string& root = "");
 
+/// The class of a word of TERN_NET_TRAFFIC_CLASS, by its place; 0: unchanged.
+void set_traffic_class(fi_info& info, size_t word) noexcept;
+
 class Fabric {
  public:
   /// `choice` is for providers over sockets, `near` for dedicated adapters.
@@ -69,6 +73,9 @@ class Fabric {
   [[nodiscard]] bool takes_many() const noexcept;
   /// "cxi1"; libfabric's name of the adapter or interface.
   [[nodiscard]] const char* domain() const noexcept { return chosen_->domain_attr->name; }
+  [[nodiscard]] net::Served served() const;
+  /// For Ports that open later.
+  void set_traffic_class(size_t word) noexcept;
   [[nodiscard]] const char* interface_variable() const noexcept;
   [[nodiscard]] bool is_sockets() const noexcept;
   [[nodiscard]] const net::Choice& interfaces() const noexcept { return choice_; }

@@ -40,7 +40,7 @@ bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
 }
 
 std::string settings_in_words(const core::Process& process, const Fabric& fabric) {
-  const std::string options = net::in_words(net::options_for_libfabric(process.params));
+  const std::string options = net::in_words(net::options_for(process.params, fabric.served()));
   if (!fabric.is_fast()) return options;
   return strf("%s%sadapter %s", options.c_str(), options.empty() ? "" : ", ", fabric.domain());
 }
@@ -51,7 +51,7 @@ Ofi::Ofi(core::Process& process, Sink& sink, AddressBook& book,
          std::shared_ptr<const Fabric> fabric, uint32_t channel)
     : Network(process, sink, book, channel,
               {"libfabric", fabric->interface_variable(), fabric->interfaces(),
-               settings_in_words(process, *fabric)}),
+               settings_in_words(process, *fabric), fabric->served()}),
       port_(fabric, is_to_sleep(process, *fabric), process.params.net_timeout) {
   port_.post_all();
   if (port_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
@@ -62,7 +62,11 @@ Ofi::~Ofi() {
   port_.sink_gone = true;
 }
 
+// psm3 reads variables with each endpoint.
 std::unique_ptr<Btl> Ofi::for_channel(Sink& sink, uint32_t channel) {
+  EnvironmentPresets presets;
+  for (const net::Option& one : net::options_for(process_.params, port_.fabric->served()))
+    presets.set(one.name, one.value);
   return std::make_unique<Ofi>(process_, sink, book_, port_.fabric, channel);
 }
 
@@ -237,7 +241,8 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   const net::Choice choice = chosen ? net::Choice{} : net::choose_for(process);
   const Near near{topo::allowed_numa(), static_cast<size_t>(process.world_rank)};
   for (std::vector<std::string> refused;;) {
-    const auto fabric = std::make_shared<const Fabric>(*opened, wanted, choice, near, refused);
+    const auto fabric = std::make_shared<Fabric>(*opened, wanted, choice, near, refused);
+    fabric->set_traffic_class(net::traffic_word(process.params));
     try {
       auto made = std::make_unique<Ofi>(process, sink, book, fabric, 0);
       made->require_lockable_memory();

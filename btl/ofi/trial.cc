@@ -21,10 +21,12 @@ std::string attempt() {
   const Params params = Params::from(::environ, &complaints);
   EnvironmentPresets presets;
   preset(&presets, 2);
+  for (const net::Option& one : net::options_for_libfabric(params))
+    presets.set(one.name, one.value);
   const Library* const opened = library(params.ofi_library, &why);
   if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
-  const auto fabric =
-      std::make_shared<const Fabric>(*opened, params.ofi_provider, net::Choice{}, Near{});
+  const auto fabric = std::make_shared<Fabric>(*opened, params.ofi_provider, net::Choice{}, Near{});
+  fabric->set_traffic_class(net::traffic_word(params));
   const std::string sent =
       net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
         return std::make_unique<Ofi>(process, sink, book, fabric, 0);
@@ -32,6 +34,8 @@ std::string attempt() {
   std::string others;
   for (const std::string& name : providers(*opened))
     if (name != fabric->provider()) others += (others.empty() ? "; there are also " : ", ") + name;
+  others +=
+      net::settings_in_words(params, fabric->served(), net::options_for(params, fabric->served()));
   return strf("libfabric %u.%u: %s went from one port to another by the provider %s (%s)%s",
               opened->major, opened->minor, sent.c_str(), fabric->provider().c_str(),
               fabric->info()->domain_attr->name, others.c_str());

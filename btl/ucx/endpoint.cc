@@ -37,6 +37,10 @@ UcxEndpoint::UcxEndpoint(core::Process& process, Worker& worker, Sink& sink,
           strf("connecting to rank %u", leads_to.peer.rank).c_str());
   lanes_ = lanes_of(worker.ucp, ep_);
   offloaded = lanes_.rdma;
+  reason_ = "UCX: " + lanes_.words();
+  if (!process.explain.on()) return;
+  reason_ += net::facts_in_words(
+      process.params, {"ucx", worker.context->served().version, !lanes_.rdma && !lanes_.datagrams});
 }
 
 UcxEndpoint::~UcxEndpoint() = default;

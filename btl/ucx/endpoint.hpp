@@ -31,7 +31,7 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   Start start_flush(Operation& operation) noexcept override;
   size_t max_payload() const noexcept override { return Worker::kPayload; }
   const char* transport() const noexcept override { return "ucx"; }
-  const char* reason() const noexcept override { return "UCX: the network"; }
+  const char* reason() const noexcept override { return reason_.c_str(); }
 
   [[nodiscard]] bool closed() const noexcept { return ep_ == nullptr; }
   /// close() does not contact the peer. Returns the close request, or null.
@@ -60,6 +60,7 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   Worker& worker_;
   ucp_ep_h ep_ = nullptr;
   Lanes lanes_;
+  std::string reason_;
   const std::string pulse_key_;
   const uint64_t pulse_word_;
   std::unique_ptr<RemoteKey> pulse_;

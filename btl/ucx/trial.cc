@@ -26,8 +26,9 @@ std::string attempt() {
       net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
         return std::make_unique<Ucx>(process, sink, book, context, 0);
       });
-  return strf("UCX %u.%u: %s went from one worker to another; settings: %s", opened->major,
-              opened->minor, sent.c_str(), net::in_words(context->options).c_str());
+  return strf("UCX %u.%u: %s went from one worker to another%s", opened->major, opened->minor,
+              sent.c_str(),
+              net::settings_in_words(params, context->served(), context->options).c_str());
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace tern::btl::ucx {
 Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<UcpContext> context,
          uint32_t channel)
     : Network(process, sink, book, channel,
-              {"UCX", "UCX_NET_DEVICES", context->choice, net::in_words(context->options)}),
+              {"UCX", "UCX_NET_DEVICES", context->choice, net::in_words(context->options),
+               context->served()}),
       worker_(std::move(context)),
       pulse_(worker_.context) {
   worker_.receive_frames(&Ucx::arrived, this);
@@ -115,8 +116,9 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
     log_line("cannot open UCX, so ranks on other hosts are unreachable: %s", why.c_str());
     return nullptr;
   }
-  const net::Choice choice =
-      EnvironmentPresets::of_user("UCX_NET_DEVICES") ? net::Choice{} : net::choose_for(process);
+  const net::Choice choice = EnvironmentPresets::of_user("UCX_NET_DEVICES")
+                                 ? net::Choice{}
+                                 : net::choose_for(process, process.params.net_rails);
   auto context = std::make_shared<UcpContext>(
       *opened, process.params, choice,
       UcpContext::Job{static_cast<size_t>(process.world_size),

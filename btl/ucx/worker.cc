@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -16,6 +15,8 @@
 
 namespace tern::btl::ucx {
 namespace {
+
+unsigned version_of(const Library& ucp) { return ucp.major * 100 + ucp.minor; }
 
 std::string seconds(int64_t us) { return strf("%.3fs", static_cast<double>(us) * 1e-6); }
 
@@ -30,15 +31,18 @@ bool loses_packets(const Library& ucp) {
   });
 }
 
-/// The chosen interfaces, and all ports of RDMA adapters: "eth0,mlx5_0:1".
-std::string devices(const net::Choice& choice) {
-  std::string text = net::names_of(choice.used);
-  for (const topo::RdmaAdapter& adapter : topo::rdma_adapters()) {
-    std::error_code none;
-    const std::string ports = "/sys/class/infiniband/" + adapter.name + "/ports";
-    for (const auto& port : std::filesystem::directory_iterator(ports, none))
-      text += strf(",%s:%s", adapter.name.c_str(), port.path().filename().c_str());
+/// The chosen interfaces, and the suitable ports of RDMA adapters: "eth0,mlx5_0:1". Empty: all.
+/// Throws Error if no port is suitable.
+std::string devices(const Params& params, const net::Choice& choice) {
+  const std::vector<net::Port> active = net::active_ports();
+  if (const auto of_user = EnvironmentPresets::of_user("UCX_NET_DEVICES")) {
+    (void)net::suitable(params, net::named_in(*of_user, active));
+    return "";
   }
+  const std::vector<net::Port> ports = net::suitable(params, active);
+  if (choice.used.empty() && ports.size() == active.size()) return "";
+  std::string text = net::names_of(choice.used.empty() ? net::interfaces() : choice.used);
+  for (const net::Port& port : ports) text += (text.empty() ? "" : ",") + port.name;
   return text;
 }
 
@@ -48,19 +52,37 @@ std::vector<net::Option> presets(const Library& ucp, const Params& params,
                                  const net::Choice& choice) {
   constexpr int64_t kMarginUs = 10'000'000, kRetries = 7;
   const int64_t longer_us = params.net_timeout + kMarginUs;
+  constexpr int64_t kFrameKiB = 132;  // with kMaxZeroCopy bytes; each rail gets a segment
+  const int64_t rails = std::max<int64_t>(params.net_rails, 1);
   std::vector<net::Option> all = {
-      {"UCX_TLS", "^sm,self"},          // sm serves ranks of one host
-      {"UCX_TCP_RX_SEG_SIZE", "132k"},  // a frame with kMaxZeroCopy bytes
-      {"UCX_TCP_CONN_NB", "y"},         // no wait of minutes behind a firewall
+      {"UCX_TCP_RX_SEG_SIZE", strf("%lldk", static_cast<long long>(kFrameKiB / rails))},
+      {"UCX_TCP_CONN_NB", "y"},  // no wait of minutes behind a firewall
       {"UCX_KEEPALIVE_INTERVAL", "1440m"},
       {"UCX_RC_TIMEOUT", seconds(longer_us / kRetries)},
       {"UCX_RC_RETRY_COUNT", strf("%lld", static_cast<long long>(kRetries))},
       {"UCX_UD_TIMEOUT", seconds(longer_us)},
   };
   if (loses_packets(ucp)) all.push_back({"UCX_UD_ETH_DGID_CHECK", "n"});
-  if (!choice.used.empty()) all.push_back({"UCX_NET_DEVICES", devices(choice)});
-  for (const net::Option& one : net::options_for_ucx(params)) all.push_back(one);
+  if (const std::string used = devices(params, choice); !used.empty())
+    all.push_back({"UCX_NET_DEVICES", used});
+  for (const net::Option& one : net::options_for(params, {"ucx", version_of(ucp)}))
+    all.push_back(one);
   return all;
+}
+
+/// UCX would take other connections without a word.
+void require_connections(const Lanes& resources, NetConnections wanted) {
+  constexpr const char* kNames[] = {"", "rc", "dc", "ud"};
+  const char* const name = kNames[static_cast<size_t>(wanted)];
+  const auto& all = resources.names;
+  if (!(resources.rdma || resources.datagrams) || EnvironmentPresets::of_user("UCX_TLS") ||
+      std::any_of(all.begin(), all.end(),
+                  [&](const std::string& one) { return one.starts_with(name); }))
+    return;
+  throw Error(MPI_ERR_OTHER,
+              strf("TERN_NET_CONNECTIONS=%s: the adapters of this host have %s. Set another kind, "
+                   "or unset TERN_NET_CONNECTIONS",
+                   name, resources.words().c_str()));
 }
 
 /// UCX 1.13 reads options of transports from the environment with each worker;
@@ -103,6 +125,17 @@ UcpContext::UcpContext(const Library& library, const Params& params, const net::
     throw;
   }
   ucp.ucp_config_release(config);
+  resources_ = resources_of(ucp, context_);
+  try {
+    require_connections(resources_, params.net_connections);
+  } catch (...) {
+    ucp.ucp_cleanup(context_);
+    throw;
+  }
+}
+
+net::Served UcpContext::served() const {
+  return {"ucx", version_of(ucp), !resources_.rdma && !resources_.datagrams};
 }
 
 UcpContext::~UcpContext() { ucp.ucp_cleanup(context_); }

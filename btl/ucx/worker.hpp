@@ -9,8 +9,10 @@
 #include "btl/net/blocks.hpp"
 #include "btl/net/interfaces.hpp"
 #include "btl/net/options.hpp"
+#include "btl/net/ports.hpp"
 #include "btl/net/sockets.hpp"
 #include "btl/ucx/directs.hpp"
+#include "btl/ucx/lanes.hpp"
 #include "btl/ucx/library.hpp"
 
 namespace tern::btl::ucx {
@@ -29,6 +31,7 @@ class UcpContext {
   UcpContext& operator=(const UcpContext&) = delete;
   ~UcpContext();
   [[nodiscard]] ucp_context_h get() const noexcept { return context_; }
+  [[nodiscard]] net::Served served() const;
   const Library& ucp;
   const int64_t timeout_us;
   const net::Choice choice;
@@ -36,6 +39,7 @@ class UcpContext {
 
  private:
   ucp_context_h context_ = nullptr;
+  Lanes resources_;
 };
 
 class Worker {

@@ -69,6 +69,9 @@ int64_t parse_number(const std::string& text, const std::string& what, const Uni
 
 constexpr ParamRange between(int64_t least, int64_t most) { return {least, most, nullptr}; }
 constexpr ParamRange one_of(const char* words) { return {0, 0, words}; }
+constexpr ParamRange number_or(int64_t least, int64_t most, const char* words) {
+  return {least, most, words};
+}
 ParamRange algorithm_of(const char* collective) { return one_of(algorithm_words(collective)); }
 constexpr ParamSharing own() { return {}; }
 constexpr ParamSharing shared() { return {true, nullptr}; }
@@ -117,8 +120,26 @@ void assign(Value& field, const ParamRow& row, const std::string& text) {
   if (found == words.end()) out_of_range(row, text);
   field = static_cast<Value>(found - words.begin());
 }
+/// A decimal or hexadecimal number, or the place of a word: -1, -2, ...
+int64_t number_or_word(const ParamRow& row, const std::string& text) {
+  const std::vector<std::string> words = split(row.range.words, '|');
+  const auto found = std::find(words.begin(), words.end(), text);
+  if (found != words.end()) return -1 - (found - words.begin());
+  char* end = nullptr;
+  errno = 0;
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  const long long value = std::strtoll(text.c_str(), &end, hexadecimal ? 16 : 10);
+  if (text.empty() || *end != '\0' || errno != 0 || value < row.range.least ||
+      value > row.range.most)
+    out_of_range(row, text);
+  return value;
+}
 void assign(int64_t& field, const ParamRow& row, const std::string& text) {
   const std::string kind = row.kind;
+  if (kind == "NumberOr") {
+    field = number_or_word(row, text);
+    return;
+  }
   const int64_t value = kind == "Size"      ? parse_size(text, shown_name(row.name))
                         : kind == "Time"    ? parse_time_us(text, shown_name(row.name))
                         : kind == "Seconds" ? parse_number(text, shown_name(row.name), kSecondUnits)
@@ -129,8 +150,12 @@ void assign(int64_t& field, const ParamRow& row, const std::string& text) {
 
 std::string to_text(const std::string& field, const ParamRange& /*range*/) { return field; }
 template <std::integral Number>
-std::string to_text(Number field, const ParamRange& /*range*/) {
-  return std::to_string(field);
+std::string to_text(Number field, const ParamRange& range) {
+  constexpr int64_t kLargestByte = 255;
+  if (range.words != nullptr && field >= 0 && range.most > kLargestByte)  // a key of bits
+    return strf("0x%llx", static_cast<unsigned long long>(field));
+  if (range.words == nullptr || field >= 0) return std::to_string(field);
+  return split(range.words, '|')[static_cast<size_t>(-1 - field)];
 }
 template <class Value>
 requires std::is_enum_v<Value> std::string to_text(Value field, const ParamRange& range) {
@@ -228,7 +253,7 @@ std::string Params::get(const std::string& name) const {
 }
 
 bool ParamRow::is_number() const noexcept {
-  return std::strcmp(kind, "Text") != 0 && std::strncmp(kind, "Word", 4) != 0;
+  return std::strcmp(kind, "Text") != 0 && range.words == nullptr;
 }
 
 std::string ParamRow::range_in_words() const {
@@ -236,9 +261,15 @@ std::string ParamRow::range_in_words() const {
     return strf("between %s and %s", shown(range.least, kind, range).c_str(),
                 shown(range.most, kind, range).c_str());
   if (range.words == nullptr) return {};
-  std::string text = std::strcmp(kind, "Words") == 0 ? "some (with commas) of " : "one of ";
+  const bool is_single = std::strchr(range.words, '|') == nullptr;
+  std::string text = std::strcmp(kind, "Words") == 0 ? "some (with commas) of "
+                     : is_single                     ? ""
+                                                     : "one of ";
+  if (std::strcmp(kind, "NumberOr") == 0)
+    text = strf("between %lld and %lld, or %s", static_cast<long long>(range.least),
+                static_cast<long long>(range.most), text.c_str());
   for (const std::string& word : split(range.words, '|'))
-    text += (text.back() == ' ' ? "" : ", ") +
+    text += (text.empty() || text.back() == ' ' ? "" : ", ") +
             (word.back() == '*' ? word.substr(0, word.size() - 1) + "..." : word);
   return text;
 }

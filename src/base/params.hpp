@@ -27,12 +27,14 @@ enum class WindowAccess : uint8_t { kAuto, kCopied, kMessages, kNetwork };
 enum class IoWay : uint8_t { kAuto, kPlain, kMapped, kExchange };
 enum class IoClose : uint8_t { kAuto, kSync };
 enum class IoSystem : uint8_t { kAuto, kNfs };
+enum class NetConnections : uint8_t { kAuto, kRc, kDc, kUd };
 enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 
 // X(field, name, kind, default, range, sharing, meaning)
 // Kinds: Size (bytes; units k, m, g), Time (microseconds; units us, ms, s), Seconds (units ms, s,
 // min; stored in microseconds), Count, Switch (0 or 1), Text, Word (a single word; an enum or
-// text), Words (several, with commas). In one_of() a "*" at the end of a word matches any text.
+// text), Words (several, with commas), NumberOr (a number, also as 0x7fff, or a word, stored as
+// -1, -2, ...). In one_of() a "*" at the end of a word matches any text.
 // algorithm_of() lists the algorithms of a collective. Sharing: own(): ranks may differ; shared():
 // the value must be equal on all ranks; shared_words(): only these words must be equal.
 // Users set GROUP.PART as GROUP="PART=VALUE,..." (TERN_COLL="allreduce=ring"). Old names
@@ -72,16 +74,27 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
   X(net_cache, "TERN_NET_CACHE", Size, 0, between(0, 1125899906842624), own(),                     \
     "bytes of memory that UCX or libfabric keeps registered for RDMA after use. 0: a quarter of "  \
     "ulimit -l if limited, else the library's limit")                                              \
-  X(net_rails, "TERN_NET_RAILS", Count, 0, between(0, 16), own(),                                  \
-    "adapters that one message may use (UCX). 0: UCX decides")                                     \
-  X(net_pkey, "TERN_NET_PKEY", Text, "", one_of(nullptr), own(),                                   \
-    "partition key of InfiniBand (UCX), as 0x7fff. empty: the first of full membership")           \
-  X(net_gid, "TERN_NET_GID", Text, "", one_of(nullptr), own(),                                     \
-    "index of the address in the adapter's table (show_gids), for RoCE. empty: automatic")         \
-  X(net_service_level, "TERN_NET_SERVICE_LEVEL", Text, "", one_of(nullptr), own(),                 \
-    "service level of InfiniBand (UCX), 0 to 15. empty: automatic")                                \
-  X(net_traffic_class, "TERN_NET_TRAFFIC_CLASS", Text, "", one_of(nullptr), own(),                 \
-    "traffic class of RoCE (UCX), 0 to 255: DSCP times 4. empty: automatic")                       \
+  X(net_rails, "TERN_NET_RAILS", Count, 0, between(0, 16), shared(),                               \
+    "adapters or interfaces that carry one message together (UCX_MAX_EAGER_RAILS, "                \
+    "UCX_MAX_RNDV_RAILS, UCX_MAX_RMA_RAILS). 0: UCX decides. Without effect over libfabric")       \
+  X(net_connections, "TERN_NET_CONNECTIONS", Word, NetConnections::kAuto,                          \
+    one_of("auto|rc|dc|ud"), shared(),                                                             \
+    "connections of RDMA adapters (UCX_TLS, UCX_RC_MAX_NUM_EPS). auto: UCX decides by the number " \
+    "of ranks, rc up to 256. rc: memory for each peer. dc: memory for a few peers at a time "      \
+    "(ConnectX). ud: datagrams, no memory per peer and no RDMA")                                   \
+  X(net_pkey, "TERN_NET_PKEY", NumberOr, -1, number_or(1, 65535, "auto"), shared(),                \
+    "partition key of the network, as 0x7fff (UCX_IB_PKEY; libfabric: FI_OPX_PKEY, PSM3_PKEY). "   \
+    "Ports without this key are not used. auto: the first key of full membership")                 \
+  X(net_gid, "TERN_NET_GID", NumberOr, -1, number_or(0, 255, "auto"), own(),                       \
+    "index in the adapters' table of addresses, for RoCE (UCX_IB_GID_INDEX; show_gids lists the "  \
+    "table). Ports without this address are not used. auto: UCX decides")                          \
+  X(net_service_level, "TERN_NET_SERVICE_LEVEL", NumberOr, -1, number_or(0, 15, "auto"), own(),    \
+    "service level of InfiniBand, or priority of Ethernet (UCX_IB_SL; libfabric: FI_OPX_SL, "      \
+    "PSM3_NIC_SL). auto: the library decides")                                                     \
+  X(net_traffic_class, "TERN_NET_TRAFFIC_CLASS", NumberOr, -1,                                     \
+    number_or(0, 255, "auto|best-effort|low-latency|dedicated-access|bulk-data"), own(),           \
+    "a number: traffic class of InfiniBand and RoCE, DSCP times 4 (UCX_IB_TRAFFIC_CLASS). A "      \
+    "word: class of libfabric (cxi; efa has low-latency). auto: the library decides")              \
   X(eager_limit, "TERN_EAGER_LIMIT", Size, 65536, between(0, 65536), own(),                        \
     "send messages up to this many bytes eagerly, before the receive is posted")                   \
   X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, between(0, 1099511627776), own(),    \
@@ -235,7 +248,8 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 inline constexpr const char* kForeignNames[] = {"TERN_CC",   "TERN_CXX",     "TERN_FC",
                                                 "TERN_PRTE", "TERN_BOOT_FD", "TERN_BOOT_PID"};
 
-/// The valid values: numbers from least to most, or words separated by "|" (null: any text).
+/// The valid values: numbers from least to most, or words separated by "|" (null: any text); kind
+/// NumberOr: both.
 struct ParamRange {
   int64_t least = 0, most = 0;
   const char* words = nullptr;
@@ -279,6 +293,7 @@ class Params {
 #define TERN_FIELD_Text(standard) std::string
 #define TERN_FIELD_Word(standard) WordField<decltype(standard)>
 #define TERN_FIELD_Words(standard) std::string
+#define TERN_FIELD_NumberOr(standard) int64_t
 #define TERN_FIELD(field, name, kind, standard, range, sharing, meaning) \
   TERN_FIELD_##kind(standard) field = standard;
   TERN_ALL_PARAMS(TERN_FIELD)
@@ -291,6 +306,7 @@ class Params {
 #undef TERN_FIELD_Text
 #undef TERN_FIELD_Word
 #undef TERN_FIELD_Words
+#undef TERN_FIELD_NumberOr
 
   /// Reads `environment` ("NAME=VALUE", null-terminated; normally ::environ). Invalid values leave
   /// the default. Invalid values, unknown TERN_ names and old names each add a sentence to

@@ -36,7 +36,13 @@ program=./large
 check "a get is announced as a get" says 'rank 0\] to rank 2 by (ucx|ofi) .*, from 64 KiB on read by RDMA' TERN_TEST=net_put=65536
 check "and counted as a get" grep -Eq 'rank 0\] sent to rank 2 by (ucx|ofi): .* 1 message announced .*: 0 in fragments, 0 copied by both ends, 0 written by the sender, 1 read by the receiver \(1 by RDMA\)' out
 program=./meet
-check "settings of the library" says 'settings: .*(UCX_MAX_RNDV_RAILS=2|FI_VERBS_GID_IDX=3)' TERN_NET_RAILS=2 TERN_NET_GID=3
+check "settings of the library" says 'settings: .*(UCX_MAX_EAGER_RAILS=2|FI_MR_CACHE_MAX_SIZE=1048576)' TERN_NET_RAILS=2 TERN_NET_CACHE=1m
+check "the devices of a connection" says 'rank 0\] to rank 2 by (ucx \(UCX: tcp over eth0|ofi \(libfabric: (tcp|net)[a-z_;]* over [^,]*)\)'
+check "a setting of adapters has no effect over TCP" says 'TERN_NET_GID=3 has no effect: (UCX over TCP|libfabric.s provider .*) has no such setting' TERN_NET_GID=3
+refused() {
+  ! job 2x1 env TERN_NET_PKEY=0x8001 ./meet >out 2>&1 && grep -Eq "TERN_NET_PKEY=0x8001: (UCX over TCP|libfabric.s provider .*) .*; unset TERN_NET_PKEY" out
+}
+check "a partition without an adapter is an error" refused
 (on_host h1 ip link add docker0 type bridge) && (on_host h1 ip addr add 172.17.0.1/16 dev docker0) && (on_host h1 ip link set docker0 up)
 check "a bridge of containers, and the cure" says \
   'docker0 \(172.17.0.1\)( and eth0 \(10.77.0.1\))?; used: eth0, because docker0 reaches no other host; (UCX_NET_DEVICES|FI_(NET|TCP)_IFACE)=NAME chooses others'

@@ -32,8 +32,8 @@ class Scene:
         self.machines, self.prte, self.talks, self.network, self.slots = machines, prte, pathlib.Path(talks), network, slots
         self.job = None
 
-    def start(self, words, timeout_s=None, options=(), limits=list):
-        environment = dict(NETWORKS[self.network])
+    def start(self, words, timeout_s=None, options=(), limits=list, settings=()):
+        environment = {**NETWORKS[self.network], **dict(settings)}
         if timeout_s:
             environment["TERN_NET_TIMEOUT"] = f"{timeout_s}s"
         command = limits([self.talks, *map(str, words)])
@@ -204,6 +204,26 @@ def memory_runs_out(scene):
     return bool(passed), "\n".join([*lines[:20], *lines[-20:]]) + f"\nexit {status}, {len(lines)} lines; expected: a refusal, and all right"
 
 
+def explains(settings, pattern):
+    """A case: a job talks with these settings, and TERN_EXPLAIN has the pattern for each rank's connection to the other machine."""
+    def case(scene):
+        passed, output = talks_well(scene, 3, 90, settings={**settings, "TERN_EXPLAIN": "1"})
+        told = {int(found[1]) for found in re.finditer(r"^\[rank (\d+)\] to rank \d+ by (?:ucx|ofi) \(.*" + pattern, output, re.M)}
+        everyone = set(range(2 * scene.slots))
+        return passed and told == everyone, f"{output}\nranks {sorted(told)} explain \"{pattern}\", expected {sorted(everyone)}"
+    return case
+
+
+def refuses(settings, pattern):
+    """A case: MPI_Init ends the job with the pattern in a sentence."""
+    def case(scene):
+        scene.start([3], settings=settings)
+        status, output = scene.wait(60)
+        passed = status not in (0, None) and "begins" not in output and re.search(pattern, output)
+        return bool(passed), f"{output}\nexit {status}; expected: an error in MPI_Init with \"{pattern}\""
+    return case
+
+
 def kill_rank(scene):
     """kill -9 of a rank of machine 3: in 5 s each survivor reports it, or the launcher has ended the job; no process remains."""
     scene.start([100, 8])
@@ -244,6 +264,20 @@ OVER_RC = ("delay-20ms", "loss-1")
 # name: (case, networks)
 OF_TWO = {
     **{f"memlock-{name}": (memlock(kib), ("rc", "verbs")) for name, kib in (("64KiB", 64), ("8MiB", 8192), ("96MiB", 98304))},
+    "gid-0": (explains({"TERN_NET_GID": "0"}, "rxe0:1.*, GID 0"), ("rc", "ud")),
+    "gid-1": (explains({"TERN_NET_GID": "1"}, "rxe0:1.*, GID 1"), ("rc", "ud")),
+    "gid-missing": (refuses({"TERN_NET_GID": "99"}, "TERN_NET_GID=99: no active port .* addresses here: rxe0:1 0 "), ("rc", )),
+    "gid-verbs": (refuses({"TERN_NET_GID": "1"}, "TERN_NET_GID=1: libfabric's provider verbs"), ("verbs", )),
+    "pkey": (explains({"TERN_NET_PKEY": "0xffff"}, "rxe0:1.*, P_Key 0x7fff"), ("rc", )),
+    "pkey-wrong": (refuses({"TERN_NET_PKEY": "0x8001"}, "TERN_NET_PKEY=0x8001: no active port .* keys here: rxe0:1 0xffff"), ("rc", "default")),
+    "pkey-verbs": (refuses({"TERN_NET_PKEY": "0xffff"}, "TERN_NET_PKEY=0xffff: libfabric's provider verbs"), ("verbs", )),
+    "service-level": (explains({"TERN_NET_SERVICE_LEVEL": "3"}, "rxe0:1.*, service level 3"), ("rc", )),
+    "traffic-class": (explains({"TERN_NET_TRAFFIC_CLASS": "104"}, "rxe0:1.*, traffic class 104"), ("rc", )),
+    "traffic-word": (refuses({"TERN_NET_TRAFFIC_CLASS": "low-latency"}, "TERN_NET_TRAFFIC_CLASS=low-latency: UCX"), ("rc", )),
+    "connections-rc": (explains({"TERN_NET_CONNECTIONS": "rc", "UCX_NUM_EPS": "1000"}, "rc_verbs over rxe0:1"), ("default", )),
+    "connections-ud": (explains({"TERN_NET_CONNECTIONS": "ud"}, r"UCX: ud_verbs over rxe0:1"), ("default", )),
+    "connections-dc": (refuses({"TERN_NET_CONNECTIONS": "dc"}, "TERN_NET_CONNECTIONS=dc: the adapters of this host have "), ("default", )),
+    "many-ranks": (explains({"UCX_NUM_EPS": "1000"}, "UCX: ud_verbs over rxe0:1"), ("default", )),
     "memory-runs-out": (memory_runs_out, ("rc", )),
     "partition": (loses(down, 10), (*RDMA, "tcp")),
     "killed-host": (loses(kill, 10), (*RDMA, "tcp")),

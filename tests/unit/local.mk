@@ -91,6 +91,8 @@ unit_tests += tests/unit/btl/connection_info_test
 unit_tests += tests/unit/btl/net_endpoint_test
 unit_tests += tests/unit/btl/sockets_test
 unit_tests += tests/unit/btl/interfaces_test
+unit_tests += tests/unit/btl/options_test
+unit_tests += tests/unit/btl/ports_test
 unit_tests += tests/unit/pml/contexts_test
 unit_tests += tests/unit/pml/matching_test
 unit_tests += tests/unit/pml/channels_test
@@ -126,6 +128,9 @@ tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
 unit_tests += tests/unit/pml/hostile_test
 unit_tests += tests/unit/btl/hostile_test
 unit_tests += tests/unit/btl/cuda_ipc_test
+if HAVE_UCX
+unit_tests += tests/unit/btl/ucx_lanes_test
+endif
 if HAVE_LIBFABRIC
 unit_tests += tests/unit/btl/ofi_rdma_test
 unit_tests += tests/unit/btl/ofi_adapters_test

@@ -28,5 +28,25 @@ TEST(EnvironmentPresets, KeepTheUsersValue) {
   ::unsetenv("TERN_UNIT_GIVEN");
 }
 
+TEST(EnvironmentPresets, AreNotTheUsersValues) {
+  ::setenv("TERN_UNIT_GIVEN", "3", 1);
+  {
+    EnvironmentPresets outer;
+    outer.set("TERN_UNIT_PRESET", "1");
+    {
+      EnvironmentPresets inner;
+      inner.set("TERN_UNIT_OTHER", "1");
+      EXPECT_EQ(EnvironmentPresets::of_user("TERN_UNIT_PRESET"), std::nullopt);
+      EXPECT_EQ(EnvironmentPresets::of_user("TERN_UNIT_OTHER"), std::nullopt);
+      EXPECT_EQ(EnvironmentPresets::of_user("TERN_UNIT_GIVEN"), "3");
+    }
+    EXPECT_EQ(EnvironmentPresets::of_user("TERN_UNIT_PRESET"), std::nullopt);
+  }
+  ::setenv("TERN_UNIT_PRESET", "2", 1);
+  EXPECT_EQ(EnvironmentPresets::of_user("TERN_UNIT_PRESET"), "2");
+  ::unsetenv("TERN_UNIT_PRESET");
+  ::unsetenv("TERN_UNIT_GIVEN");
+}
+
 }  // namespace
 }  // namespace tern

@@ -163,7 +163,7 @@ TEST(Params, NeighborAlgorithmsMayDiffer) {
 
 TEST(Params, RowsAreForUsers) {
   const std::vector<ParamRow> rows = Params::rows();
-  EXPECT_EQ(rows.size(), 37U);  // 24, two of measured collectives, five of files, six of networks
+  EXPECT_EQ(rows.size(), 38U);  // 24, two of measured collectives, five of files, seven of networks
   for (const ParamRow& row : rows) {
     EXPECT_EQ(std::string(row.name).find('.'), std::string::npos) << row.name;
     EXPECT_NE(std::string(row.meaning), "") << row.name;
@@ -260,6 +260,8 @@ std::vector<std::string> values_of(const ParamRow& row) {
     const char* unit = std::string(row.kind) == "Seconds" ? "ms" : "";
     return {std::to_string(row.range.least) + unit, std::to_string(row.range.least + 1) + unit};
   }
+  if (std::string(row.kind) == "NumberOr")
+    return {std::to_string(row.range.least), std::to_string(row.range.most)};
   if (std::string(row.name) == "TERN_COLL") return {"allreduce=ring", "bcast=chain"};
   if (row.range.words == nullptr) return {"some", "other"};
   const std::string words = row.range.words;
@@ -302,7 +304,8 @@ TEST(Params, OfOneParameterOnlySomeWordsAreShared) {
 TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   Params params;
   EXPECT_TRUE(has(params.shared_in_words(),
-                  "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_COLL_TABLE, "
+                  "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_NET_RAILS, "
+                  "TERN_NET_CONNECTIONS, TERN_NET_PKEY, TERN_COLL_TABLE, "
                   "TERN_COLL_LEVELS, TERN_COLL_TUNE, TERN_GPU_ENGINE, TERN_GPU_WIRE, "
                   "TERN_GPU_SCRATCH, TERN_IO, TERN_IO_BUFFER, TERN_IO_DIRECT_STORAGE, TERN_COLL"))
       << params.shared_in_words();
@@ -334,6 +337,45 @@ TEST(Params, TheWordsOfAlgorithmsAreThoseOfTheirTable) {
   } catch (const Error& error) {
     EXPECT_TRUE(has(error.what(), "; did you mean double_tree?")) << error.what();
   }
+}
+
+TEST(Params, NumbersOrWords) {
+  Params params;
+  EXPECT_EQ(params.get("TERN_NET_PKEY"), "auto");
+  EXPECT_EQ(params.net_pkey, -1);
+  params.set("TERN_NET_PKEY", "0x8001");
+  EXPECT_EQ(params.net_pkey, 0x8001);
+  EXPECT_EQ(params.get("TERN_NET_PKEY"), "0x8001");
+  params.set("TERN_NET_GID", "3");
+  EXPECT_EQ(params.net_gid, 3);
+  EXPECT_EQ(params.get("TERN_NET_GID"), "3");
+  params.set("TERN_NET_GID", "auto");
+  EXPECT_EQ(params.net_gid, -1);
+  params.set("TERN_NET_TRAFFIC_CLASS", "low-latency");
+  EXPECT_EQ(params.net_traffic_class, -3);
+  EXPECT_EQ(params.get("TERN_NET_TRAFFIC_CLASS"), "low-latency");
+  for (const char* wrong : {"", "-1", "256", "0x", "0x100", "3 ", "3k", "Auto", "1e1"})
+    EXPECT_THROW(params.set("TERN_NET_GID", wrong), Error) << wrong;
+  for (const char* wrong : {"0", "0x10000", "ffff"})
+    EXPECT_THROW(params.set("TERN_NET_PKEY", wrong), Error) << wrong;
+  try {
+    params.set("TERN_NET_TRAFFIC_CLASS", "low_latency");
+    FAIL() << "taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "TERN_NET_TRAFFIC_CLASS is \"low_latency\", but it must be between 0 and 255, or one "
+              "of auto, best-effort, low-latency, dedicated-access, bulk-data; did you mean "
+              "low-latency?");
+  }
+  try {
+    params.set("TERN_NET_GID", "300");
+    FAIL() << "taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "TERN_NET_GID is \"300\", but it must be between 0 and 255, or auto");
+  }
+  EXPECT_NE(hash_with("TERN_NET_PKEY", "0x8001"), Params().shared_hash());
+  EXPECT_EQ(hash_with("TERN_NET_PKEY", "0x8001"), hash_with("TERN_NET_PKEY", "32769"));
 }
 
 TEST(Params, NumbersThatAreNone) {

@@ -100,5 +100,26 @@ TEST_F(OfiAdapters, AnAdapterOfAnUnknownPlaceIsNotNear) {
   EXPECT_EQ(chosen(1), "cxi0");
 }
 
+TEST(OfiTrafficClass, IsAnAttributeOfDomainAndEndpoint) {
+  fi_domain_attr domain{};
+  fi_tx_attr sending{};
+  fi_info info{};
+  info.domain_attr = &domain;
+  info.tx_attr = &sending;
+  const auto set = [&](const char* word) {
+    Params params;
+    params.set("TERN_NET_TRAFFIC_CLASS", word);
+    set_traffic_class(info, net::traffic_word(params));
+    EXPECT_EQ(domain.tclass, sending.tclass);
+    return sending.tclass;
+  };
+  EXPECT_EQ(set("auto"), uint32_t{FI_TC_UNSPEC});
+  EXPECT_EQ(set("104"), uint32_t{FI_TC_UNSPEC});
+  EXPECT_EQ(set("best-effort"), uint32_t{FI_TC_BEST_EFFORT});
+  EXPECT_EQ(set("low-latency"), uint32_t{FI_TC_LOW_LATENCY});
+  EXPECT_EQ(set("dedicated-access"), uint32_t{FI_TC_DEDICATED_ACCESS});
+  EXPECT_EQ(set("bulk-data"), uint32_t{FI_TC_BULK_DATA});
+}
+
 }  // namespace
 }  // namespace tern::btl::ofi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketWatch and Lanes. A silent host needs another machine: tests/hosts/lost.sh.
+// SocketWatch. A silent host needs another machine: tests/hosts/lost.sh.
 #include "btl/net/sockets.hpp"
 
 #include <gtest/gtest.h>
@@ -11,12 +11,6 @@
 
 #include <string>
 #include <vector>
-
-#include "tern_config.h"
-
-#ifdef HAVE_UCX
-#include "btl/ucx/lanes.hpp"
-#endif
 
 namespace tern::btl::net {
 namespace {
@@ -89,24 +83,6 @@ TEST(SocketWatchTest, AFullSocketOfAnAnsweringHostLives) {
   ASSERT_EQ(::getsockopt(one.out, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, &size), 0);
   EXPECT_EQ(limit_ms, 0);
 }
-
-#ifdef HAVE_UCX
-// The texts are UCX 1.13's.
-TEST(LanesTest, ReadsTheNamesOfTransports) {
-  const ucx::Lanes tcp = ucx::lanes_in(
-      "#     lane[0]:  1:tcp/lo.0 md[0]    -> md[0]/tcp/sysdev[255] am am_bw#0 keepalive wireup\n");
-  EXPECT_TRUE(tcp.sockets);
-  EXPECT_FALSE(tcp.rdma || tcp.datagrams);
-  EXPECT_EQ(tcp.names, "tcp/lo");
-  const ucx::Lanes rc = ucx::lanes_in(
-      "# lane[0]:  2:rc_verbs/rxe0:1.0 md[1]  -> md[1]/ib/sysdev[255] am am_bw#0\n"
-      "# lane[1]:  3:ud_verbs/rxe0:1.0 md[1]  -> md[1]/ib/sysdev[255] wireup\n");
-  EXPECT_TRUE(rc.rdma && rc.datagrams);
-  EXPECT_FALSE(rc.sockets);
-  EXPECT_EQ(rc.names, "rc_verbs/rxe0:1, ud_verbs/rxe0:1");
-  EXPECT_EQ(ucx::lanes_in("").names, "");
-}
-#endif
 
 }  // namespace
 }  // namespace tern::btl::net
