@@ -21,10 +21,11 @@ std::string attempt() {
   const Params params = Params::from(::environ, &complaints);
   EnvironmentPresets presets;
   preset(&presets, 2);
+  const bool has_gpus = net::load_gpus();
   const Library* const opened = library(params.ofi_library, &why);
   if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
-  const auto fabric =
-      std::make_shared<const Fabric>(*opened, params.ofi_provider, net::Choice{}, Near{});
+  const auto fabric = std::make_shared<const Fabric>(*opened, params.ofi_provider, net::Choice{},
+                                                     Near{}, std::vector<std::string>{}, has_gpus);
   const std::string sent =
       net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
         return std::make_unique<Ofi>(process, sink, book, fabric, 0);
@@ -32,9 +33,10 @@ std::string attempt() {
   std::string others;
   for (const std::string& name : providers(*opened))
     if (name != fabric->provider()) others += (others.empty() ? "; there are also " : ", ") + name;
-  return strf("libfabric %u.%u: %s went from one port to another by the provider %s (%s)%s",
+  return strf("libfabric %u.%u: %s went from one port to another by the provider %s (%s)%s%s",
               opened->major, opened->minor, sent.c_str(), fabric->provider().c_str(),
-              fabric->info()->domain_attr->name, others.c_str());
+              fabric->info()->domain_attr->name,
+              net::devices_in_words(has_gpus, fabric->why_no_devices()).c_str(), others.c_str());
 }
 
 }  // namespace
