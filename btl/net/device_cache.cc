@@ -59,11 +59,18 @@ std::shared_ptr<const MemoryRegion> DeviceCache::region_of(const cuda::Memory& m
   const auto known = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& one) { return is_same(one.memory, memory); });
   if (known == entries_.end()) return registered(memory);
+  if (known->region == nullptr) {
+    if (known->releases == releases_) throw Error(MPI_ERR_OTHER, known->why_refused);
+    entries_.erase(known);
+    return registered(memory);
+  }
   entries_.splice(entries_.begin(), entries_, known);
   core::Process::Registrations::add_to(process_.registrations.devices.hits);
   return known->region;
 }
 
+// The library is asked again for refused memory only after a release, because each question takes
+// long, and UCX prints a line.
 std::shared_ptr<const MemoryRegion> DeviceCache::registered(const cuda::Memory& memory) {
   drop_freed();
   drop_if([&](const Entry& one) { return overlap(one.memory, memory); });
@@ -72,9 +79,10 @@ std::shared_ptr<const MemoryRegion> DeviceCache::registered(const cuda::Memory& 
   for (;;) try {
       entries_.front().region = registers_(memory);
       break;
-    } catch (const std::exception&) {
+    } catch (const std::exception& error) {
       if (evict_one()) continue;
-      entries_.pop_front();
+      entries_.front().why_refused = error.what();
+      entries_.front().releases = releases_;
       throw;
     }
   bytes_ += memory.bytes;
@@ -98,14 +106,17 @@ void DeviceCache::drop_if(const std::function<bool(const Entry&)>& condition) {
   for (auto at = entries_.begin(); at != entries_.end();) {
     const auto entry = at++;
     if (!condition(*entry)) continue;
-    explain(process_, "released after the free", entry->memory);
+    if (entry->region != nullptr) explain(process_, "released after the free", entry->memory);
     drop(entry);
   }
 }
 
 void DeviceCache::drop(Entries::iterator entry) noexcept {
-  bytes_ -= entry->memory.bytes;
-  process_.registrations.devices.bytes.fetch_sub(entry->memory.bytes, std::memory_order_relaxed);
+  if (entry->region != nullptr) {
+    ++releases_;
+    bytes_ -= entry->memory.bytes;
+    process_.registrations.devices.bytes.fetch_sub(entry->memory.bytes, std::memory_order_relaxed);
+  }
   entries_.erase(entry);
 }
 

@@ -40,7 +40,9 @@ class DeviceCache : public std::enable_shared_from_this<DeviceCache> {
   friend class DeviceLease;
   struct Entry {
     cuda::Memory memory;
-    std::shared_ptr<const MemoryRegion> region;
+    std::shared_ptr<const MemoryRegion> region;  // null: refused
+    std::string why_refused = {};
+    uint64_t releases = 0;
     [[nodiscard]] bool is_idle() const noexcept { return region.use_count() == 1; }
   };
   using Entries = std::list<Entry>;
@@ -55,6 +57,7 @@ class DeviceCache : public std::enable_shared_from_this<DeviceCache> {
   const Register registers_;
   const size_t most_;
   size_t bytes_ = 0;
+  uint64_t releases_ = 0;
   Entries entries_;  // the last used first
 };
 

@@ -20,19 +20,21 @@ bool RdmaBlock::open_host(btl::Rdma& rdma, std::byte* first, size_t bytes) noexc
 bool RdmaBlock::open(ProtocolContext& context, btl::Rdma& rdma, const Buffer& buffer,
                      size_t bytes) noexcept {
   if (!buffer.on_device()) return open_host(rdma, buffer.first(), bytes);
+  first_ = buffer.first();
+  region_ = rdma.register_device({first_, bytes});
+  if (is_open() && !settle(context, buffer)) close();
+  return is_open();
+}
+
+bool RdmaBlock::settle(ProtocolContext& context, const Buffer& buffer) noexcept {
   Failure failure;
   cuda::Job job = core::begin_job(context.process, buffer, &failure);
   if (failure) return false;
-  if (!ends_soon(job)) {
-    job.abandon();
-    return false;
-  }
-  cuda::Device& device = job.device();
-  if (cuda::needs_flush(device) && !cuda::can_flush(device)) return false;
-  device_ = &device;
-  first_ = buffer.first();
-  region_ = rdma.register_device({first_, bytes});
-  return is_open();
+  device_ = &job.device();
+  const bool is_orderly = !cuda::needs_flush(*device_) || cuda::can_flush(*device_);
+  if (is_orderly && ends_soon(job)) return true;
+  job.abandon();
+  return false;
 }
 
 Failure RdmaBlock::end_writes() const noexcept {

@@ -47,6 +47,8 @@ class RdmaBlock {
   [[nodiscard]] Failure end_writes() const noexcept;
 
  private:
+  [[nodiscard]] bool settle(ProtocolContext& context, const Buffer& buffer) noexcept;
+
   std::byte* first_ = nullptr;
   cuda::Device* device_ = nullptr;  // null: host memory
   std::unique_ptr<btl::MemoryRegion> region_;

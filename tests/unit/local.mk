@@ -129,6 +129,7 @@ unit_tests += tests/unit/btl/cuda_ipc_test
 if HAVE_LIBFABRIC
 unit_tests += tests/unit/btl/ofi_rdma_test
 unit_tests += tests/unit/btl/ofi_adapters_test
+unit_tests += tests/unit/btl/ofi_devices_test
 endif
 unit_alone += tests/unit/cuda/functions_test
 unit_tests += tests/unit/btl/ledger_test

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "btl/net/device_cache.hpp"
+#include "cuda/exportable.hpp"
 #include "cuda/rdma_memory.hpp"
 #include "mpi.h"
 #include "tests/softcuda/control.h"
@@ -18,7 +19,7 @@ constexpr size_t kBytes = 4 << 20;
 
 /// Counts the open regions; refuses while `most` are open.
 struct FakeLibrary {
-  size_t open = 0, opened = 0, most = SIZE_MAX;
+  size_t open = 0, opened = 0, asked = 0, most = SIZE_MAX;
   cuda::Memory last;
 };
 
@@ -58,6 +59,7 @@ class DeviceCacheTest : public testing::Test {
     process_.params.net_cache = static_cast<int64_t>(limit);
     return std::make_shared<DeviceCache>(
         process_, [this](const cuda::Memory& memory) -> std::unique_ptr<MemoryRegion> {
+          ++library_.asked;
           if (library_.open >= library_.most) throw Error(MPI_ERR_OTHER, "full");
           library_.last = memory;
           return std::make_unique<FakeRegion>(library_);
@@ -192,6 +194,23 @@ TEST_F(DeviceCacheTest, ARefusalOfTheLibraryEvictsIdleRegions) {
   for (const CUdeviceptr at : {one, two, three}) free(at);
 }
 
+TEST_F(DeviceCacheTest, RefusedMemoryIsAskedForAgainAfterARelease) {
+  const auto all = cache();
+  const CUdeviceptr one = allocate(), two = allocate();
+  library_.most = 1;
+  auto used = all->lease(block(one));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(all->lease(block(two)), nullptr);
+  EXPECT_EQ(library_.asked, 2u);
+  EXPECT_EQ(counts().refused, 3u);
+  used.reset();
+  free(one);
+  all->drop_freed();
+  EXPECT_NE(all->lease(block(two)), nullptr);
+  EXPECT_EQ(library_.asked, 3u);
+  EXPECT_EQ(counts().bytes, kBytes);
+  free(two);
+}
+
 TEST_F(DeviceCacheTest, ALeaseOutlivesTheTransportsPart) {
   auto all = cache();
   const CUdeviceptr at = allocate();
@@ -218,6 +237,20 @@ TEST_F(DeviceCacheTest, TheDriverExportsDmaBufs) {
   EXPECT_FALSE(cuda::export_dma_buf(cuda::mapping_at(large)).descriptor.valid());
   fault("");
   for (const CUdeviceptr at : {large, small, other}) free(at);
+}
+
+// The software driver exports memory of cuMemCreate only with gpuDirectRDMACapable.
+TEST_F(DeviceCacheTest, AdaptersReachMemoryOfMpiAllocMem) {
+  if (cuda::test::on_gpu()) GTEST_SKIP() << "an own driver";
+  cuda::Exportable made;
+  const char* function = "";
+  ASSERT_EQ(cuda::allocate_exportable(*driver_, kBytes, 0, &made, &function), CUDA_SUCCESS)
+      << function;
+  EXPECT_TRUE(made.mapped);
+  const cuda::Memory memory = cuda::mapping_at(made.address);
+  EXPECT_EQ(memory.base, made.address);
+  EXPECT_TRUE(cuda::export_dma_buf(memory).descriptor.valid());
+  EXPECT_EQ(cuda::free_exportable(*driver_, made), CUDA_SUCCESS);
 }
 
 }  // namespace

@@ -160,6 +160,38 @@ TEST_F(DeviceRdma, SomeRefusalsLoseNoData) {
   });
 }
 
+// Without a key of the sender, the sender puts.
+TEST_F(DeviceRdma, TheSenderPutsIntoDeviceMemory) {
+  constexpr size_t kSome = 300001;
+  refuses_ = 2;
+  const uint64_t before = flushes();
+  uint64_t written = 0;
+  run({}, [&](Process& process) {
+    std::vector<uint8_t> host(kSome);
+    for (size_t i = 0; i < 100; ++i) {
+      const DeviceMemory memory(kSome);
+      const pml::Buffer buffer{
+          process.world_rank == 0 ? host.data() : reinterpret_cast<void*>(memory.at),
+          static_cast<MPI_Count>(kSome), &core::predefined_type(process, MPI_BYTE)};
+      const pml::Envelope envelope{process.world, 1 - process.world_rank, 5};
+      pml::Pml& pml = *process.channel(0).pml;
+      if (process.world_rank == 0) {
+        for (size_t k = 0; k < kSome; ++k) host[k] = at(k, i);
+        ASSERT_EQ(pml.send(buffer, envelope, Mode::kStandard), MPI_SUCCESS);
+        continue;
+      }
+      ASSERT_EQ(pml.recv(buffer, envelope, nullptr), MPI_SUCCESS);
+      const uint8_t* const seen = view(memory.at);
+      for (size_t k = 0; k < kSome; ++k) ASSERT_EQ(seen[k], at(k, i)) << k;
+    }
+    pml::Statistics figures;
+    process.channel(0).pml->add_up(nullptr, &figures);
+    if (process.world_rank == 0) written = figures.written_by_rdma + figures.read_by_rdma;
+    EXPECT_TRUE(process.world_rank == 1 || figures.written_by_rdma != 0);
+  });
+  EXPECT_EQ(flushes() - before, written);
+}
+
 TEST_F(DeviceRdma, AFlushThatFailsIsAnError) {
   const auto fault = control<decltype(softcuda_fault)>("softcuda_fault");
   run({}, [&](Process& process) {
