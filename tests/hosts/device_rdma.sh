@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Device memory by RDMA between hosts (GPUDirect RDMA), on the software driver: UCX emulates RDMA over TCP, and a stand-in
-# (ucx_with_cuda.c) gives UCX the kinds of memory. Data, registrations, evictions, refusals, flushes.
+# (tests/rdma/ucx_with_cuda.c) gives UCX the kinds of memory. Data, registrations, evictions, refusals, flushes.
 # timeout: 240
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"
@@ -13,10 +13,10 @@ trap 'rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
 programs() {
   local source
-  "${CC:-cc}" -shared -fPIC -O1 -Wall "$TOP/tests/hosts/ucx_with_cuda.c" -o ucx_with_cuda.so -ldl -Wl,--no-as-needed \
+  "${CC:-cc}" -shared -fPIC -O1 -Wall "$TOP/tests/rdma/ucx_with_cuda.c" -o ucx_with_cuda.so -ldl -Wl,--no-as-needed \
     -l:libucp.so.0 || return
   "$MPICC" -c "$TOP/tests/gpu/twin.c" -o twin.o || return
-  for source in hosts/device_reads gpu/mpi/pt2pt_kinds; do
+  for source in rdma/device_reads gpu/mpi/pt2pt_kinds; do
     "$MPICXX" -std=c++20 -O1 "-I$TOP" "-I$TOP/src" "-I$TOP/tests/gpu/mpi" "$TOP/tests/$source.cc" twin.o -o "${source##*/}" \
       "-L$soft" -Wl,--no-as-needed -lcuda -ldl -pthread || return
   done
