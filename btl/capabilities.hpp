@@ -69,6 +69,17 @@ class RemoteKey {
   virtual ~RemoteKey() = default;
 };
 
+/// Memory at this end of a put or get.
+struct LocalMemory {
+  LocalMemory(void* at, size_t size, const MemoryRegion* device = nullptr) noexcept
+      : address(at), bytes(size), on_device(device) {}
+  LocalMemory(const iovec& host) noexcept  // NOLINT(google-explicit-constructor)
+      : LocalMemory(host.iov_base, host.iov_len) {}
+  void* address;
+  size_t bytes;
+  const MemoryRegion* on_device;  // of register_device(); null: host memory
+};
+
 class Rdma {
  public:
   explicit Rdma(bool by_network) noexcept : offloaded(by_network) {}
@@ -76,14 +87,19 @@ class Rdma {
   /// register_memory() returns null if the adapter refuses the memory.
   [[nodiscard]] virtual std::unique_ptr<MemoryRegion> register_memory(void* address,
                                                                       size_t bytes) noexcept = 0;
+  /// As register_memory(), for a block of device memory (GPUDirect RDMA).
+  [[nodiscard]] virtual std::unique_ptr<MemoryRegion> register_device(
+      const iovec& /*block*/) noexcept {
+    return nullptr;
+  }
   [[nodiscard]] virtual std::unique_ptr<RemoteKey> import_key(
       std::span<const std::byte> key) noexcept = 0;
   /// Puts are unordered. The source may be reused when the operation is done.
-  [[nodiscard]] virtual Start start_put(const RemoteKey& key, uint64_t address, const iovec& from,
-                                        Operation& operation) noexcept = 0;
+  [[nodiscard]] virtual Start start_put(const RemoteKey& key, uint64_t address,
+                                        const LocalMemory& from, Operation& operation) noexcept = 0;
   /// The data is in `into` when the operation is done. Gets are unordered.
-  [[nodiscard]] virtual Start start_get(const RemoteKey& key, uint64_t address, const iovec& into,
-                                        Operation& operation) noexcept = 0;
+  [[nodiscard]] virtual Start start_get(const RemoteKey& key, uint64_t address,
+                                        const LocalMemory& into, Operation& operation) noexcept = 0;
   /// A flush is done when all earlier puts are in the peer's memory. No flush is refused.
   [[nodiscard]] virtual Start start_flush(Operation& operation) noexcept = 0;
 

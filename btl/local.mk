@@ -27,6 +27,7 @@ btl_sources += btl/cuda_ipc/pools.cc
 btl_sources += btl/cuda_ipc/trial.cc
 btl_sources += btl/cuda_ipc/way.cc
 btl_sources += btl/net/blocks.cc
+btl_sources += btl/net/device_cache.cc
 btl_sources += btl/net/endpoint.cc
 btl_sources += btl/net/interfaces.cc
 btl_sources += btl/net/network.cc

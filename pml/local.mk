@@ -24,4 +24,5 @@ pml_sources += pml/protocols/get.cc
 pml_sources += pml/protocols/pipeline.cc
 pml_sources += pml/protocols/pull.cc
 pml_sources += pml/protocols/put.cc
+pml_sources += pml/protocols/rdma.cc
 pml_sources += pml/protocols/table.cc

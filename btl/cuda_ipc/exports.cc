@@ -137,11 +137,11 @@ bool Exports::name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* ha
   answer_locked();
   look_at(1, now_ns());
   uint32_t first = 0, last = 0;
-  cuda::Memory piece = mapping_at(handle->address);
+  cuda::Memory piece = cuda::mapping_at(handle->address);
   handle->base = piece.base;
   handle->buffer_id = piece.buffer_id;
   uint64_t end = piece.base;
-  for (;; piece = mapping_at(end)) {
+  for (;; piece = cuda::mapping_at(end)) {
     if (piece.kind != cuda::MemoryKind::kDevice || piece.base != end || piece.bytes == 0 ||
         piece.buffer_id == 0 || piece.legacy_ipc || piece.pooled) {
       *why_not = "the buffer is neither in a single allocation nor in adjacent mappings";
@@ -389,7 +389,7 @@ void Exports::withdraw(uint32_t row) noexcept {
 }
 
 bool Exports::is_there(const Export& entry) noexcept {
-  return Name::of(mapping_at(entry.base)) == entry.name;
+  return Name::of(cuda::mapping_at(entry.base)) == entry.name;
 }
 
 void Exports::look_after() noexcept {

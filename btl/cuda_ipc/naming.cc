@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 
-#include <array>
-
 namespace tern::btl::cuda_ipc {
 namespace {
 
@@ -17,32 +15,6 @@ unsigned types_of(const cuda::Driver& driver, CUmemGenericAllocationHandle handl
 }
 
 }  // namespace
-
-// Mappings and their physical memory have attributes of their own, because the usual attributes may
-// cover the whole reservation.
-cuda::Memory mapping_at(uint64_t address) noexcept {
-  cuda::Memory memory = cuda::look_up(reinterpret_cast<void*>(address));
-  const cuda::Driver* const driver = cuda::driver();
-  if (driver == nullptr || memory.kind != cuda::MemoryKind::kDevice || memory.legacy_ipc ||
-      memory.pooled)
-    return memory;
-  CUdeviceptr base = 0;
-  size_t bytes = 0;
-  uint64_t id = 0;
-  std::array<CUpointer_attribute, 3> names = {CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
-                                              CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
-                                              CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID};
-  std::array<void*, 3> values = {&base, &bytes, &id};
-  if (driver->cuPointerGetAttributes(names.size(), names.data(), values.data(), address) !=
-          CUDA_SUCCESS ||
-      address - base >= bytes || id == 0)
-    return memory;
-  memory.base = base;
-  memory.bytes = bytes;
-  memory.buffer_id = id;
-  memory.id_kind = cuda::IdKind::kBlock;
-  return memory;
-}
 
 // The mapping is exported in all forms that the creator allowed. The importer finds out whether a
 // fabric handle works.

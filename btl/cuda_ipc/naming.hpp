@@ -6,8 +6,6 @@
 
 namespace tern::btl::cuda_ipc {
 
-[[nodiscard]] cuda::Memory mapping_at(uint64_t address) noexcept;
-
 struct Named {
   CUresult result = CUDA_SUCCESS;
   const char* function = "";

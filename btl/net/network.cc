@@ -161,6 +161,7 @@ void Network::look_after_peers() noexcept {
   watched_ns_ += std::min(now - looked_ns_, 2 * kLongestNs);
   looked_ns_ = now;
   next_look_ns_ = now + period;
+  if (DeviceCache* const cache = devices(); cache != nullptr) cache->drop_freed();
   if (endpoints_.empty()) return;
   look_at_connections(watched_ns_);
   for (auto& [key, endpoint] : endpoints_) endpoint->look_after(watched_ns_, timeout);

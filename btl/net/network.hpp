@@ -9,6 +9,7 @@
 
 #include "btl/address_book.hpp"
 #include "btl/net/attention.hpp"
+#include "btl/net/device_cache.hpp"
 #include "btl/net/endpoint.hpp"
 #include "btl/net/interfaces.hpp"
 #include "btl/net/options.hpp"
@@ -52,6 +53,8 @@ class Network : public Btl {
   void look_after_peers() noexcept;
   [[nodiscard]] std::string why_lost(const NetEndpoint& endpoint) const;
   virtual void look_at_connections(int64_t /*now_ns*/) noexcept {}
+  /// Null: no device memory.
+  [[nodiscard]] virtual DeviceCache* devices() noexcept { return nullptr; }
 
   core::Process& process_;
   Sink& sink_;

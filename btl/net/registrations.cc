@@ -29,4 +29,15 @@ void note_refused_memory(core::Process& process, const std::string& why) noexcep
            why.c_str(), limit.empty() ? "" : "; ", limit.c_str()));
 }
 
+void note_refused_device(core::Process& process, const std::string& why) noexcept {
+  auto& counts = process.registrations.devices;
+  counts.refused.fetch_add(1, std::memory_order_relaxed);
+  if (counts.refusal_said.exchange(true)) return;
+  process.explain.warn(
+      "fallback", {{"what", "no GPUDirect RDMA"}, {"why", why}},
+      strf("the network refuses device memory for RDMA (%s), and copies messages through pinned "
+           "host memory; tern_info lists the needs of GPUDirect RDMA",
+           why.c_str()));
+}
+
 }  // namespace tern::btl::net

@@ -28,5 +28,7 @@ class CountedBytes {
 [[nodiscard]] bool admits_memory(core::Process& process, size_t bytes) noexcept;
 /// Counts a refusal. The first one is said, with the cure.
 TERN_COLD void note_refused_memory(core::Process& process, const std::string& why) noexcept;
+/// As note_refused_memory(), for device memory.
+TERN_COLD void note_refused_device(core::Process& process, const std::string& why) noexcept;
 
 }  // namespace tern::btl::net

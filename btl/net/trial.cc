@@ -16,6 +16,7 @@
 #include "btl/address_book.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
+#include "cuda/driver.hpp"
 #include "mpi.h"
 
 namespace tern::btl::net {
@@ -96,6 +97,19 @@ struct Rank {
 }
 
 }  // namespace
+
+bool load_gpus() noexcept {
+  cuda::load_driver();
+  int count = 0;
+  const cuda::Driver* const driver = cuda::driver();
+  return driver != nullptr && driver->cuInit(0) == CUDA_SUCCESS &&
+         driver->cuDeviceGetCount(&count) == CUDA_SUCCESS && count > 0;
+}
+
+std::string devices_in_words(bool has_gpus, const std::string& why_not) {
+  if (!has_gpus) return {};
+  return why_not.empty() ? "; device memory by RDMA" : "; no device memory by RDMA: " + why_not;
+}
 
 std::string exchange_frames(const MakeRank& make) {
   TrialBoot::Keys keys{};

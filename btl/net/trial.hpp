@@ -16,6 +16,12 @@ inline constexpr const char* kReaches = "ranks of other hosts";
 using MakeRank =
     std::function<std::unique_ptr<Btl>(core::Process& process, Sink& sink, AddressBook& book)>;
 
+/// Whether this machine has GPUs. Initialises CUDA: call load_gpus() in a child process, before the
+/// library opens.
+[[nodiscard]] bool load_gpus() noexcept;
+/// "; device memory by RDMA", or "; no device memory by RDMA: WHY"; empty without GPUs.
+[[nodiscard]] std::string devices_in_words(bool has_gpus, const std::string& why_not);
+
 [[nodiscard]] std::string exchange_frames(const MakeRank& make);
 
 /// "; settings: ...", and remarks. Throws Error.

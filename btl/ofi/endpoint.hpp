@@ -22,10 +22,13 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   Start start_send(const Header& header, const iovec& prefix, const iovec& data,
                    Operation& operation) noexcept override;
   std::unique_ptr<MemoryRegion> register_memory(void* address, size_t bytes) noexcept override;
+  std::unique_ptr<MemoryRegion> register_device(const iovec& block) noexcept override {
+    return port_.transfers().devices->lease(block);
+  }
   std::unique_ptr<RemoteKey> import_key(std::span<const std::byte> key) noexcept override;
-  Start start_put(const RemoteKey& key, uint64_t address, const iovec& from,
+  Start start_put(const RemoteKey& key, uint64_t address, const LocalMemory& from,
                   Operation& operation) noexcept override;
-  Start start_get(const RemoteKey& key, uint64_t address, const iovec& into,
+  Start start_get(const RemoteKey& key, uint64_t address, const LocalMemory& into,
                   Operation& operation) noexcept override;
   Start start_flush(Operation& operation) noexcept override;
   size_t max_payload() const noexcept override { return Port::kPayload; }
@@ -43,8 +46,8 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   struct LastPut {
     uint64_t key, last_byte;
   };
-  Start start(Transfer::Kind kind, const KeyAndBase& key, uint64_t address, const iovec& local,
-              Operation& operation) noexcept;
+  Start start(Transfer::Kind kind, const KeyAndBase& key, uint64_t address,
+              const LocalMemory& local, Operation& operation) noexcept;
   bool post(Transfer& transfer) noexcept;
   void finish(Transfer& transfer) noexcept;
   bool post(Sending& sending) noexcept;

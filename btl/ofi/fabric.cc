@@ -56,10 +56,15 @@ struct RdmaQuery {
 constexpr RdmaQuery kRdmaQueries[] = {{0, FI_DELIVERY_COMPLETE}, {FI_ORDER_RAW, 0}};
 
 /// Null if the provider has no such RDMA.
-Infos ask_for_rdma(const Library& fi, const std::string& provider, const RdmaQuery& query) {
+Infos ask_for_rdma(const Library& fi, const std::string& provider, const RdmaQuery& query,
+                   bool of_devices) {
   const SignalsKept kept;
   const Infos asked(hints(fi), {fi.fi_freeinfo});
   asked->caps |= FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+  if (of_devices) {
+    asked->caps |= FI_HMEM;
+    asked->domain_attr->mr_mode |= FI_MR_HMEM;
+  }
   asked->tx_attr->msg_order |= query.order;
   asked->rx_attr->msg_order |= query.order;
   asked->tx_attr->op_flags = query.op_flags;
@@ -129,12 +134,50 @@ bool has_dedicated_adapters(std::string_view provider) {
   return std::find(kKnown, kKnown + kFast, provider) != kKnown + kFast;
 }
 
-int numa_of(const fi_info& info, const std::string& root) {
+topo::PciAddress address_of(const fi_info& info) {
   if (info.nic == nullptr || info.nic->bus_attr == nullptr ||
       info.nic->bus_attr->bus_type != FI_BUS_PCI)
-    return -1;
+    return {};
   const fi_pci_attr& pci = info.nic->bus_attr->attr.pci;
-  return topo::numa_of({pci.domain_id, pci.bus_id, pci.device_id, pci.function_id, 1}, root);
+  return {pci.domain_id, pci.bus_id, pci.device_id, pci.function_id, 1};
+}
+
+int numa_of(const fi_info& info, const std::string& root) {
+  const topo::PciAddress address = address_of(info);
+  return address.known == 0 ? -1 : topo::numa_of(address, root);
+}
+
+/// Libfabric lists a provider once per adapter and way of use: only the ways of the first entry
+/// count.
+std::vector<fi_info*> one_per_adapter(fi_info* first, std::string_view provider) {
+  std::vector<fi_info*> adapters;
+  for (fi_info* at = first; at != nullptr; at = first_of(at->next, provider)) {
+    const bool is_alike = at->ep_attr->protocol == first->ep_attr->protocol &&
+                          at->caps == first->caps && at->addr_format == first->addr_format;
+    const bool is_new = std::none_of(adapters.begin(), adapters.end(), [&](const fi_info* known) {
+      return std::string_view(known->domain_attr->name) == at->domain_attr->name;
+    });
+    if (is_alike && is_new) adapters.push_back(at);
+  }
+  return adapters;
+}
+
+/// The adapters with the shortest way to the GPU, if the way crosses no host bridge.
+std::vector<fi_info*> behind_switches_of(const topo::PciAddress& gpu,
+                                         const std::vector<fi_info*>& adapters,
+                                         const std::string& root) {
+  std::vector<fi_info*> nearest;
+  topo::PciDistance least = topo::PciDistance::kSwitches;
+  for (fi_info* const one : adapters) {
+    const topo::PciAddress address = address_of(*one);
+    if (gpu.known == 0 || address.known == 0) continue;
+    const topo::PciDistance distance = topo::pci_distance(gpu, address, root);
+    if (distance > least) continue;
+    if (distance < least) nearest.clear();
+    least = distance;
+    nearest.push_back(one);
+  }
+  return nearest;
 }
 
 // psm3 and opx choose themselves. The adapters of verbs may lie in networks that do not reach each
@@ -159,21 +202,16 @@ fi_info* choose(fi_info* all, const std::string& wanted, const net::Choice& choi
 
 }  // namespace
 
-// libfabric lists a provider once per adapter and way of use: only the ways of the first entry
-// count.
 fi_info* nearest_of(fi_info* all, std::string_view provider, const Near& near,
                     const std::string& root) {
   fi_info* const first = first_of(all, provider);
-  if (first == nullptr || near.numa < 0) return first;
-  std::vector<fi_info*> at_node;
-  for (fi_info* at = first; at != nullptr; at = first_of(at->next, provider)) {
-    const bool is_alike = at->ep_attr->protocol == first->ep_attr->protocol &&
-                          at->caps == first->caps && at->addr_format == first->addr_format;
-    const bool is_new = at_node.empty() || std::string_view(at_node.back()->domain_attr->name) !=
-                                               at->domain_attr->name;
-    if (is_alike && is_new && numa_of(*at, root) == near.numa) at_node.push_back(at);
-  }
-  return at_node.empty() ? first : at_node[near.turn % at_node.size()];
+  if (first == nullptr) return first;
+  std::vector<fi_info*> adapters = one_per_adapter(first, provider);
+  if (const auto chosen = behind_switches_of(near.gpu, adapters, root); !chosen.empty())
+    return chosen[near.turn % chosen.size()];
+  if (near.numa < 0) return first;
+  std::erase_if(adapters, [&](const fi_info* one) { return numa_of(*one, root) != near.numa; });
+  return adapters.empty() ? first : adapters[near.turn % adapters.size()];
 }
 
 void set_traffic_class(fi_info& info, size_t word) noexcept {
@@ -184,8 +222,8 @@ void set_traffic_class(fi_info& info, size_t word) noexcept {
 }
 
 Fabric::Fabric(const Library& library, const std::string& wanted, const net::Choice& choice,
-               const Near& near, const std::vector<std::string>& refused)
-    : fi(library), all_(ask(fi)), choice_(choice), near_(near) {
+               const Near& near, const std::vector<std::string>& refused, bool has_gpus)
+    : fi(library), all_(ask(fi)), choice_(choice), near_(near), has_gpus_(has_gpus) {
   chosen_ = choose(all_.get(), wanted, choice, near, refused);
   int result = 0;
   if (chosen_ != nullptr) {
@@ -210,19 +248,40 @@ bool Fabric::has_next(std::vector<std::string> refused) const {
   return choose(all_.get(), "", choice_, near_, refused) != nullptr;
 }
 
-// Default flags of an endpoint would slow each message, so only writes get FI_DELIVERY_COMPLETE.
+// Providers over sockets would copy device memory in the progress of this rank.
 void Fabric::look_for_rdma() {
-  for (const RdmaQuery& query : kRdmaQueries) {
-    with_rdma_.push_back(ask_for_rdma(fi, provider_, query));
-    for (fi_info* at = with_rdma_.back().get(); at != nullptr; at = at->next) {
-      if (!is_same_port(*at, *chosen_)) continue;
-      flush_by_ = flush_of(*at, query.op_flags);
-      if (!has_rdma()) break;
-      at->tx_attr->op_flags = 0;
-      chosen_ = at;
-      return;
-    }
+  const bool asks_for_devices = has_gpus_ && is_fast();
+  for (const bool of_devices : {true, false})
+    for (const RdmaQuery& query : kRdmaQueries)
+      if ((!of_devices || asks_for_devices) &&
+          take_rdma(ask_for_rdma(fi, provider_, query, of_devices), query.op_flags))
+        return;
+}
+
+// Default flags of an endpoint would slow each message, so only writes get FI_DELIVERY_COMPLETE.
+bool Fabric::take_rdma(Infos infos, uint64_t op_flags) {
+  with_rdma_.push_back(std::move(infos));
+  for (fi_info* at = with_rdma_.back().get(); at != nullptr; at = at->next) {
+    if (!is_same_port(*at, *chosen_)) continue;
+    flush_by_ = flush_of(*at, op_flags);
+    if (!has_rdma()) return false;
+    at->tx_attr->op_flags = 0;
+    chosen_ = at;
+    return true;
   }
+  return false;
+}
+
+std::string Fabric::why_no_devices() const {
+  if ((chosen_->caps & FI_HMEM) != 0) return {};
+  if (!is_fast()) return strf("libfabric's provider %s is not of RDMA adapters", provider_.c_str());
+  if (!has_gpus_)
+    return "CUDA was not initialised at MPI_Init. Cure: call cudaSetDevice or cuInit before "
+           "MPI_Init";
+  return strf(
+      "libfabric's provider %s has no FI_HMEM. Cure: a libfabric configured --with-cuda, "
+      "and nvidia-peermem or dma-buf",
+      provider_.c_str());
 }
 
 bool Fabric::is_fast() const noexcept { return has_dedicated_adapters(provider_); }

@@ -10,6 +10,7 @@
 #include "btl/net/interfaces.hpp"
 #include "btl/net/options.hpp"
 #include "btl/ofi/library.hpp"
+#include "topo/pci.hpp"
 
 namespace tern::btl::ofi {
 
@@ -39,8 +40,10 @@ enum class FlushBy : uint8_t {
 struct Near {
   int numa = -1;    // the node of this rank's cores; -1: unknown
   size_t turn = 0;  // a number per rank of a host, which spreads ranks over equal adapters
+  topo::PciAddress gpu = {};  // of this rank; unknown: none
 };
-/// The entry of the provider with an adapter at the node, else any entry; null: no such provider.
+/// The entry of the provider with an adapter behind the GPU's switches, else at the node, else any
+/// entry; null: no such provider.
 [[nodiscard]] fi_info* nearest_of(fi_info* all, std::string_view provider, const Near& near,
                                   const std::string& root = "");
 
@@ -49,9 +52,10 @@ void set_traffic_class(fi_info& info, size_t word) noexcept;
 
 class Fabric {
  public:
-  /// `choice` is for providers over sockets, `near` for dedicated adapters.
+  /// `choice` is for providers over sockets, `near` for dedicated adapters. Without GPUs of this
+  /// process, libfabric is not asked for device memory, because libfabric would initialise CUDA.
   Fabric(const Library& library, const std::string& wanted, const net::Choice& choice,
-         const Near& near, const std::vector<std::string>& refused = {});
+         const Near& near, const std::vector<std::string>& refused = {}, bool has_gpus = false);
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
@@ -82,11 +86,14 @@ class Fabric {
   [[nodiscard]] bool wants_registration() const noexcept;
   [[nodiscard]] FlushBy flush_by() const noexcept { return flush_by_; }
   [[nodiscard]] bool has_rdma() const noexcept { return flush_by_ != FlushBy::kNothing; }
+  /// Why the provider takes no device memory, with the cure; empty if the provider does.
+  [[nodiscard]] std::string why_no_devices() const;
 
   const Library& fi;
 
  private:
   void look_for_rdma();
+  [[nodiscard]] bool take_rdma(Infos infos, uint64_t op_flags);
 
   const Infos all_;
   std::vector<Infos> with_rdma_;
@@ -94,6 +101,7 @@ class Fabric {
   FlushBy flush_by_ = FlushBy::kNothing;
   const net::Choice choice_;
   const Near near_;
+  const bool has_gpus_;
   std::string provider_;
   Fid<fid_fabric> fabric_;
 };

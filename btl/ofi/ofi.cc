@@ -3,6 +3,7 @@
 #include "btl/ofi/ofi.hpp"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/log.hpp"
@@ -11,6 +12,7 @@
 #include "btl/net/trial.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
+#include "cuda/driver.hpp"
 #include "mpi.h"
 #include "topo/cpus.hpp"
 
@@ -53,6 +55,10 @@ Ofi::Ofi(core::Process& process, Sink& sink, AddressBook& book,
               {"libfabric", fabric->interface_variable(), fabric->interfaces(),
                settings_in_words(process, *fabric), fabric->served()}),
       port_(fabric, is_to_sleep(process, *fabric), process.params.net_timeout) {
+  port_.transfers().devices = std::make_shared<net::DeviceCache>(
+      process, [fabric, regions = port_.transfers().regions](const cuda::Memory& allocation) {
+        return register_device(*fabric, regions, allocation);
+      });
   port_.post_all();
   if (port_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
 }
@@ -221,6 +227,17 @@ Armed Ofi::arm() noexcept {
 
 namespace {
 
+/// The GPU of the current context, if the program has chosen one.
+std::optional<topo::PciAddress> gpu_of_process() {
+  const cuda::Driver* const driver = cuda::driver();
+  CUdevice device = 0;
+  char text[32] = {};
+  if (driver == nullptr || driver->cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+      driver->cuDeviceGetPCIBusId(text, sizeof text, device) != CUDA_SUCCESS)
+    return std::nullopt;
+  return topo::parse_pci_address(text);
+}
+
 std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book) {
   if (!net::is_wanted(process, "ofi")) return nullptr;
   std::string why;
@@ -239,9 +256,12 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   const bool chosen =
       EnvironmentPresets::of_user("FI_TCP_IFACE") || EnvironmentPresets::of_user("FI_NET_IFACE");
   const net::Choice choice = chosen ? net::Choice{} : net::choose_for(process);
-  const Near near{topo::allowed_numa(), static_cast<size_t>(process.world_rank)};
+  const std::optional<topo::PciAddress> gpu = gpu_of_process();
+  const Near near{topo::allowed_numa(), static_cast<size_t>(process.world_rank),
+                  gpu.value_or(topo::PciAddress{})};
   for (std::vector<std::string> refused;;) {
-    const auto fabric = std::make_shared<Fabric>(*opened, wanted, choice, near, refused);
+    const auto fabric =
+        std::make_shared<Fabric>(*opened, wanted, choice, near, refused, gpu.has_value());
     fabric->set_traffic_class(net::traffic_word(process.params));
     try {
       auto made = std::make_unique<Ofi>(process, sink, book, fabric, 0);

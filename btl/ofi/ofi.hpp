@@ -30,6 +30,7 @@ class Ofi final : public net::Network {
   }
 
  private:
+  net::DeviceCache* devices() noexcept override { return port_.transfers().devices.get(); }
   std::string library_address() override;
   std::unique_ptr<net::NetEndpoint> make_endpoint(const Destination& leads_to,
                                                   const std::string& address,

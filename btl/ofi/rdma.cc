@@ -23,7 +23,7 @@ std::unique_ptr<MemoryRegion> OfiEndpoint::register_memory(void* address, size_t
     return nullptr;
   }
   const KeyAndBase both{key, regions.base_of(address)};
-  return std::make_unique<OfiRegion>(process_, port_.transfers().regions, region, bytes, both);
+  return std::make_unique<CountedRegion>(process_, port_.transfers().regions, region, bytes, both);
 }
 
 std::unique_ptr<RemoteKey> OfiEndpoint::import_key(std::span<const std::byte> key) noexcept {
@@ -31,27 +31,27 @@ std::unique_ptr<RemoteKey> OfiEndpoint::import_key(std::span<const std::byte> ke
   return both ? std::make_unique<OfiRemoteKey>(*both) : nullptr;
 }
 
-Start OfiEndpoint::start_put(const RemoteKey& key, uint64_t address, const iovec& from,
+Start OfiEndpoint::start_put(const RemoteKey& key, uint64_t address, const LocalMemory& from,
                              Operation& operation) noexcept {
   return start(Kind::kPut, static_cast<const OfiRemoteKey&>(key).parts, address, from, operation);
 }
 
-Start OfiEndpoint::start_get(const RemoteKey& key, uint64_t address, const iovec& into,
+Start OfiEndpoint::start_get(const RemoteKey& key, uint64_t address, const LocalMemory& into,
                              Operation& operation) noexcept {
   return start(Kind::kGet, static_cast<const OfiRemoteKey&>(key).parts, address, into, operation);
 }
 
-Start OfiEndpoint::start(Kind kind, const KeyAndBase& key, uint64_t address, const iovec& local,
-                         Operation& operation) noexcept {
+Start OfiEndpoint::start(Kind kind, const KeyAndBase& key, uint64_t address,
+                         const LocalMemory& local, Operation& operation) noexcept {
   if (fate.dead_locked()) return lost(operation);
-  if (local.iov_len == 0) return Start::kDone;
+  if (local.bytes == 0) return Start::kDone;
   Transfer* const transfer = port_.transfers().take(kind, local);
   if (transfer == nullptr) return Start::kNoRoom;
   transfer->endpoint = this;
   transfer->operation = &operation;
   transfer->remote = address - key.base;
   transfer->key = key.key;
-  const uint64_t last = transfer->remote + local.iov_len - 1;
+  const uint64_t last = transfer->remote + local.bytes - 1;
   if (!post(*transfer)) {
     port_.transfers().give_back(*transfer);
     return fate.dead_locked() ? lost(operation) : Start::kNoRoom;

@@ -20,11 +20,17 @@ bool is_emulated(fid_ep* ep) noexcept {
   return false;
 }
 
+void* device_key_of(const LocalMemory& local) noexcept {
+  if (local.on_device == nullptr) return nullptr;
+  const auto& lease = static_cast<const net::DeviceLease&>(*local.on_device);
+  return descriptor_of(static_cast<const OfiRegion&>(lease.region()).get());
+}
+
 }  // namespace
 
 Transfers::Transfers(const Fabric& fabric, fid_domain* domain, fid_ep* ep,
                      net::FrameBuffers& blocks)
-    : regions(std::make_shared<Regions>(*fabric.info(), domain, ep)),
+    : regions(std::make_shared<Regions>(fabric.fi, *fabric.info(), domain, ep)),
       fabric_(fabric),
       ep_(ep),
       blocks_(blocks) {
@@ -37,17 +43,19 @@ bool Transfers::offloaded() const noexcept {
          (provider == "efa" && !is_emulated(ep_));
 }
 
-Transfer* Transfers::take(Transfer::Kind kind, const iovec& local) noexcept {
+Transfer* Transfers::take(Transfer::Kind kind, const LocalMemory& local) noexcept {
   Transfer* const transfer = pool_.take();
   if (transfer == nullptr) return nullptr;
   transfer->of = CompletionContext::Of::kTransfer;
   transfer->kind = kind;
   transfer->begun = false;
   const bool flushes = kind == Transfer::Kind::kFlush;
-  transfer->local = flushes ? &transfer->landing : static_cast<std::byte*>(local.iov_base);
-  transfer->left = local.iov_len;
+  transfer->local = flushes ? &transfer->landing : static_cast<std::byte*>(local.address);
+  transfer->left = local.bytes;
   transfer->block = nullptr;
   transfer->registered = nullptr;
+  transfer->device_key = device_key_of(local);
+  if (local.on_device != nullptr) return transfer;
   if (!fabric_.wants_registration() || provide_local(*transfer)) return transfer;
   pool_.give_back(*transfer);
   return nullptr;
@@ -69,7 +77,8 @@ ssize_t Transfers::post(Transfer& transfer, fi_addr_t to) noexcept {
   const size_t most = transfer.block == nullptr ? SIZE_MAX : kMostPayload;
   transfer.piece = std::min({transfer.left, most, fabric_.info()->ep_attr->max_msg_size});
   void* memory = transfer.local;
-  void* key = descriptor_of(transfer.registered);
+  void* key =
+      transfer.device_key != nullptr ? transfer.device_key : descriptor_of(transfer.registered);
   if (transfer.block != nullptr) {
     memory = transfer.block->payload;
     key = blocks_key;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "btl/net/blocks.hpp"
+#include "btl/net/device_cache.hpp"
 #include "btl/ofi/regions.hpp"
 
 namespace tern::btl::ofi {
@@ -31,7 +32,8 @@ struct Transfer : CompletionContext {
   uint64_t remote, key;
   size_t left, piece;
   net::FrameBuffer* block;  // pieces go through a block
-  fid_mr* registered;
+  fid_mr* registered;       // closed at the end
+  void* device_key;         // of device memory, which its region keeps
 
   void take_piece() noexcept {
     local += piece;
@@ -70,13 +72,14 @@ class Transfers {
   /// Whether adapters put and get without the peer's processor.
   [[nodiscard]] bool offloaded() const noexcept;
   /// Null: no room.
-  [[nodiscard]] Transfer* take(Transfer::Kind kind, const iovec& local) noexcept;
+  [[nodiscard]] Transfer* take(Transfer::Kind kind, const LocalMemory& local) noexcept;
   /// post() returns libfabric's result.
   [[nodiscard]] ssize_t post(Transfer& transfer, fi_addr_t to) noexcept;
   void give_back(Transfer& transfer) noexcept;
   [[nodiscard]] size_t away() const noexcept { return pool_.away(); }
 
   const std::shared_ptr<Regions> regions;
+  std::shared_ptr<net::DeviceCache> devices;
   void* blocks_key = nullptr;
   std::vector<Transfer*> paused;  // libfabric's queue had no room for the next piece
   static constexpr size_t kTransfers = 256;

@@ -23,9 +23,11 @@ std::string attempt() {
   preset(&presets, 2);
   for (const net::Option& one : net::options_for_libfabric(params))
     presets.set(one.name, one.value);
+  const bool has_gpus = net::load_gpus();
   const Library* const opened = library(params.ofi_library, &why);
   if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
-  const auto fabric = std::make_shared<Fabric>(*opened, params.ofi_provider, net::Choice{}, Near{});
+  const auto fabric = std::make_shared<Fabric>(*opened, params.ofi_provider, net::Choice{}, Near{},
+                                               std::vector<std::string>{}, has_gpus);
   fabric->set_traffic_class(net::traffic_word(params));
   const std::string sent =
       net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
@@ -36,9 +38,10 @@ std::string attempt() {
     if (name != fabric->provider()) others += (others.empty() ? "; there are also " : ", ") + name;
   others +=
       net::settings_in_words(params, fabric->served(), net::options_for(params, fabric->served()));
-  return strf("libfabric %u.%u: %s went from one port to another by the provider %s (%s)%s",
+  return strf("libfabric %u.%u: %s went from one port to another by the provider %s (%s)%s%s",
               opened->major, opened->minor, sent.c_str(), fabric->provider().c_str(),
-              fabric->info()->domain_attr->name, others.c_str());
+              fabric->info()->domain_attr->name,
+              net::devices_in_words(has_gpus, fabric->why_no_devices()).c_str(), others.c_str());
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ bool UcxEndpoint::touch_pulse() noexcept {
   if (!lanes_.rdma || pulse_key_.empty()) return false;
   if (pulse_ == nullptr) pulse_ = import_key(std::as_bytes(std::span(pulse_key_)));
   if (pulse_ == nullptr) return false;
-  (void)start_put(*pulse_, pulse_word_, {const_cast<uint64_t*>(&word), sizeof word},
+  (void)start_put(*pulse_, pulse_word_, LocalMemory(const_cast<uint64_t*>(&word), sizeof word),
                   worker_.pulses);
   return true;
 }

@@ -30,6 +30,10 @@ class Pulse {
 /// Registers 64 MiB for a moment if locked memory is limited. Throws Error.
 void require_lockable_memory(const std::shared_ptr<UcpContext>& context);
 
+/// Throws Error if UCX or all adapters refuse the allocation.
+[[nodiscard]] std::unique_ptr<MemoryRegion> register_device(
+    const std::shared_ptr<UcpContext>& context, const cuda::Memory& memory);
+
 /// A published address is the length of the pulse's key, the key, the word's address, and UCX's
 /// address.
 struct PulseAndAddress {

@@ -15,7 +15,8 @@ namespace {
 
 class UcxRegion : public MemoryRegion {
  public:
-  UcxRegion(const std::shared_ptr<UcpContext>& context, void* address, size_t bytes)
+  UcxRegion(const std::shared_ptr<UcpContext>& context, void* address, size_t bytes,
+            ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST)
       : context_(context) {
     const Library& ucp = context->ucp;
     ucp_mem_map_params_t params{};
@@ -23,7 +24,7 @@ class UcxRegion : public MemoryRegion {
                         UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
     params.address = address;
     params.length = bytes;
-    params.memory_type = UCS_MEMORY_TYPE_HOST;
+    params.memory_type = type;
     require(ucp, ucp.ucp_mem_map(context->get(), &params, &memory_), "registering memory");
     void* packed = nullptr;
     size_t length = 0;
@@ -67,11 +68,12 @@ class UcxRemoteKey final : public RemoteKey {
   const ucp_rkey_h key_;
 };
 
-ucp_request_param_t params_of(Direct& direct, ucp_send_nbx_callback_t ended) noexcept {
+ucp_request_param_t params_of(Direct& direct, ucp_send_nbx_callback_t ended,
+                              bool on_device = false) noexcept {
   ucp_request_param_t params{};
   params.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-  params.memory_type = UCS_MEMORY_TYPE_HOST;
+  params.memory_type = on_device ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST;
   params.cb.send = ended;
   params.user_data = &direct;
   return params;
@@ -88,6 +90,28 @@ void require_lockable_memory(const std::shared_ptr<UcpContext>& context) {
   net::require_lockable_memory(
       [&](const iovec& memory) { const UcxRegion tried(context, memory.iov_base, memory.iov_len); },
       "UCX_TLS=tcp for TCP");
+}
+
+/// A packed key begins with the set of memory domains, of adapters and of CUDA's copies.
+uint64_t domains_in(const MemoryRegion& region) noexcept {
+  uint64_t domains = 0;
+  if (region.key().size() >= sizeof domains)
+    std::memcpy(&domains, region.key().data(), sizeof domains);
+  return domains;
+}
+
+// Without the key of an adapter, UCX would copy device memory itself. TCP has no adapter.
+std::unique_ptr<MemoryRegion> register_device(const std::shared_ptr<UcpContext>& context,
+                                              const cuda::Memory& memory) {
+  if (const std::string why = context->why_no_devices(); !why.empty())
+    throw Error(MPI_ERR_OTHER, why);
+  auto region = std::make_unique<UcxRegion>(context, reinterpret_cast<void*>(memory.base),
+                                            memory.bytes, UCS_MEMORY_TYPE_CUDA);
+  const uint64_t word = 0;
+  const UcxRegion host(context, const_cast<uint64_t*>(&word), sizeof word);
+  if (domains_in(host) == 0 || (domains_in(*region) & domains_in(host)) != 0) return region;
+  throw Error(MPI_ERR_OTHER,
+              "no adapter of UCX maps the GPU's memory, by nvidia-peermem or dma-buf");
 }
 
 Pulse::Pulse(const std::shared_ptr<UcpContext>& context) {
@@ -148,26 +172,26 @@ std::unique_ptr<RemoteKey> UcxEndpoint::import_key(std::span<const std::byte> ke
   return std::make_unique<UcxRemoteKey>(worker_.context, handle);
 }
 
-Start UcxEndpoint::start_put(const RemoteKey& key, uint64_t address, const iovec& from,
+Start UcxEndpoint::start_put(const RemoteKey& key, uint64_t address, const LocalMemory& from,
                              Operation& operation) noexcept {
   if (fate.dead_locked()) return lost(operation);
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
-  const ucp_request_param_t params = params_of(*direct, &UcxEndpoint::ended);
+  const auto params = params_of(*direct, &UcxEndpoint::ended, from.on_device != nullptr);
   worker_.count_send();
   return begun(
-      worker_.ucp.ucp_put_nbx(ep_, from.iov_base, from.iov_len, address, key_in(key), &params),
+      worker_.ucp.ucp_put_nbx(ep_, from.address, from.bytes, address, key_in(key), &params),
       *direct);
 }
 
-Start UcxEndpoint::start_get(const RemoteKey& key, uint64_t address, const iovec& into,
+Start UcxEndpoint::start_get(const RemoteKey& key, uint64_t address, const LocalMemory& into,
                              Operation& operation) noexcept {
   if (fate.dead_locked()) return lost(operation);
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
-  const ucp_request_param_t params = params_of(*direct, &UcxEndpoint::ended);
+  const auto params = params_of(*direct, &UcxEndpoint::ended, into.on_device != nullptr);
   return begun(
-      worker_.ucp.ucp_get_nbx(ep_, into.iov_base, into.iov_len, address, key_in(key), &params),
+      worker_.ucp.ucp_get_nbx(ep_, into.address, into.bytes, address, key_in(key), &params),
       *direct);
 }
 

@@ -18,6 +18,7 @@ std::string attempt() {
   std::string why;
   std::vector<std::string> complaints;
   const Params params = Params::from(::environ, &complaints);
+  const bool has_gpus = net::load_gpus();
   const Library* const opened = library(params.ucx_library, &why);
   if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
   const auto context =
@@ -26,9 +27,10 @@ std::string attempt() {
       net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
         return std::make_unique<Ucx>(process, sink, book, context, 0);
       });
-  return strf("UCX %u.%u: %s went from one worker to another%s", opened->major, opened->minor,
+  return strf("UCX %u.%u: %s went from one worker to another%s%s", opened->major, opened->minor,
               sent.c_str(),
-              net::settings_in_words(params, context->served(), context->options).c_str());
+              net::settings_in_words(params, context->served(), context->options).c_str(),
+              net::devices_in_words(has_gpus, context->why_no_devices()).c_str());
 }
 
 }  // namespace

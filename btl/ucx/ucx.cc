@@ -19,6 +19,10 @@ Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<
                context->served()}),
       worker_(std::move(context)),
       pulse_(worker_.context) {
+  worker_.devices = std::make_shared<net::DeviceCache>(
+      process, [of = worker_.context](const cuda::Memory& allocation) {
+        return register_device(of, allocation);
+      });
   worker_.receive_frames(&Ucx::arrived, this);
   if (worker_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
 }

@@ -25,6 +25,7 @@ class Ucx final : public net::Network {
   Alarm alarm() noexcept override;
 
  private:
+  net::DeviceCache* devices() noexcept override { return worker_.devices.get(); }
   std::string library_address() override {
     return packed({pulse_.key(), pulse_.word(), worker_.address()});
   }

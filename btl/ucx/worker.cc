@@ -140,6 +140,21 @@ net::Served UcpContext::served() const {
 
 UcpContext::~UcpContext() { ucp.ucp_cleanup(context_); }
 
+// UCX before 1.16 takes the local memory of puts and gets for the host's.
+std::string UcpContext::why_no_devices() const {
+  constexpr unsigned kLeastMinor = 16;
+  if (ucp.major == 1 && ucp.minor < kLeastMinor)
+    return strf("UCX %u.%u puts and gets host memory only. Cure: UCX 1.%u or newer, with CUDA",
+                ucp.major, ucp.minor, kLeastMinor);
+  ucp_context_attr_t attributes{};
+  attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+  if (ucp.ucp_context_query(context_, &attributes) == UCS_OK &&
+      (attributes.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0)
+    return {};
+  return "UCX has no CUDA. Cure: a UCX configured --with-cuda, and libcuda.so.1 loaded before "
+         "MPI_Init";
+}
+
 Worker::Worker(std::shared_ptr<UcpContext> of)
     : context(std::move(of)), ucp(context->ucp), sockets(context->timeout_us) {
   ucp_worker_params_t params{};

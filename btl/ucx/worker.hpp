@@ -7,6 +7,7 @@
 #include <string>
 
 #include "btl/net/blocks.hpp"
+#include "btl/net/device_cache.hpp"
 #include "btl/net/interfaces.hpp"
 #include "btl/net/options.hpp"
 #include "btl/net/ports.hpp"
@@ -32,6 +33,8 @@ class UcpContext {
   ~UcpContext();
   [[nodiscard]] ucp_context_h get() const noexcept { return context_; }
   [[nodiscard]] net::Served served() const;
+  /// Why UCX takes no device memory, with the cure; empty if UCX does.
+  [[nodiscard]] std::string why_no_devices() const;
   const Library& ucp;
   const int64_t timeout_us;
   const net::Choice choice;
@@ -67,6 +70,7 @@ class Worker {
   const std::shared_ptr<UcpContext> context;
   const Library& ucp;
   net::SocketWatch sockets;
+  std::shared_ptr<net::DeviceCache> devices;
   static constexpr size_t kPayload = kMostPayload;
   static constexpr size_t kBlocks = 128;
   static constexpr size_t kMaxZeroCopy = 128 << 10;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device mapped: the receiver's device maps the memory and copies once. For one shareable block.
 //   receiver: copies; Done.
-#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
@@ -11,15 +10,6 @@
 
 namespace tern::pml {
 namespace {
-
-/// A user's copy that returned early ends in microseconds, unless other work precedes.
-bool ends_soon(cuda::Job& job) noexcept {
-  constexpr int64_t kSoon = 2'000'000;  // ns
-  if (TERN_LIKELY(job.done())) return true;
-  for (const int64_t until = now_ns() + kSoon; now_ns() < until;)
-    if (job.done()) return true;
-  return false;
-}
 
 class DeviceMappedSender final : public SenderHalf {
  public:

@@ -4,10 +4,20 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "core/process.hpp"
 
 namespace tern::pml {
+
+// A user's copy that returned early ends in microseconds, unless other work precedes.
+bool ends_soon(cuda::Job& job) noexcept {
+  constexpr int64_t kSoon = 2'000'000;  // ns
+  if (TERN_LIKELY(job.done())) return true;
+  for (const int64_t until = now_ns() + kSoon; now_ns() < until;)
+    if (job.done()) return true;
+  return false;
+}
 
 bool DeviceReceiver::map(const btl::MemoryHandle& handle) noexcept {
   Failure why;

@@ -13,6 +13,9 @@
 
 namespace tern::pml {
 
+/// Whether the application's early writes end within 2 ms.
+[[nodiscard]] bool ends_soon(cuda::Job& job) noexcept;
+
 class DeviceReceiver : public ReceiverHalf {
  public:
   DeviceReceiver(ProtocolContext& context, RecvRequest& request) noexcept

@@ -12,13 +12,13 @@ namespace {
 
 class PutMover {
  public:
-  PutMover(SendRequest& request, const btl::RemoteKey& to, uint64_t address) noexcept
-      : request_(request), to_(to), address_(address) {}
+  PutMover(SendRequest& request, const RdmaBlock& from, const btl::RemoteKey& to,
+           uint64_t address) noexcept
+      : request_(request), from_(from), to_(to), address_(address) {}
   [[nodiscard]] size_t move(const ByteRange& range) noexcept {
     if (request_.operation.left >= kRdmaPieces) return 0;
     const auto begun = request_.peer->endpoint->caps.rdma->start_put(
-        to_, address_ + range.offset, {request_.buffer.first() + range.offset, range.length},
-        request_.operation);
+        to_, address_ + range.offset, from_.at(range.offset, range.length), request_.operation);
     refused_ = begun == btl::Start::kRefused;
     return begun == btl::Start::kNoRoom || refused_ ? 0 : range.length;
   }
@@ -27,6 +27,7 @@ class PutMover {
 
  private:
   SendRequest& request_;
+  const RdmaBlock& from_;
   const btl::RemoteKey& to_;
   uint64_t address_;
   bool refused_ = false;
@@ -38,18 +39,18 @@ class PutSender final : public SenderHalf {
       : context_(context), request_(request), chunks_(request.transfer.bytes, kRdmaPiece) {}
   void learn_key(std::span<const std::byte> key) noexcept override {
     btl::Rdma& rdma = *request_.peer->endpoint->caps.rdma;
-    region_ = rdma.register_memory(request_.buffer.first(), request_.transfer.bytes);
-    to_ = region_ == nullptr ? nullptr : rdma.import_key(key);
+    if (block_.open(context_, rdma, request_.buffer, request_.transfer.bytes))
+      to_ = rdma.import_key(key);
   }
   HalfStep begin(const wire::Go& go) noexcept override {
     address_ = go.address;
     declined_ = to_ == nullptr;
     return HalfStep::kAgain;
   }
-  void refused() noexcept override { region_.reset(); }
+  void refused() noexcept override { block_.close(); }
   HalfStep advance() noexcept override {
     if (!declined_ && !chunks_.all_moved()) {
-      PutMover mover(request_, *to_, address_);
+      PutMover mover(request_, block_, *to_, address_);
       const HalfStep step = move_all(chunks_, mover);
       request_.transfer.moved = chunks_.at();
       declined_ = mover.refused();
@@ -77,7 +78,7 @@ class PutSender final : public SenderHalf {
   ProtocolContext& context_;
   SendRequest& request_;
   Chunks chunks_;
-  std::unique_ptr<btl::MemoryRegion> region_;
+  RdmaBlock block_;
   std::unique_ptr<btl::RemoteKey> to_;
   uint64_t address_ = 0;
   bool declined_ = false;
@@ -86,24 +87,28 @@ class PutSender final : public SenderHalf {
 
 class PutReceiver final : public ReceiverHalf {
  public:
-  PutReceiver(ProtocolContext& context, RecvRequest& request,
-              std::unique_ptr<btl::MemoryRegion> region) noexcept
-      : context_(context), request_(request), region_(std::move(region)) {}
+  PutReceiver(ProtocolContext& context, RecvRequest& request) noexcept
+      : context_(context), request_(request) {}
+  [[nodiscard]] bool open() noexcept {
+    btl::Rdma& rdma = *request_.peer->endpoint->caps.rdma;
+    return block_.open(context_, rdma, request_.buffer, request_.transfer.bytes) &&
+           !block_.key().empty();
+  }
   HalfStep begin() noexcept override {
-    send_go(context_, request_, wire::Way::kPut,
-            reinterpret_cast<uint64_t>(request_.buffer.first()), region_->key());
+    send_go(context_, request_, wire::Way::kPut, block_.address(), block_.key());
     return HalfStep::kWait;
   }
   bool awaits_landing() const noexcept override { return true; }
   HalfStep landed() noexcept override {
     request_.transfer.moved = request_.transfer.bytes;
-    return HalfStep::kDone;
+    failure = block_.end_writes();
+    return failure ? HalfStep::kFailed : HalfStep::kDone;
   }
 
  private:
   ProtocolContext& context_;
   RecvRequest& request_;
-  std::unique_ptr<btl::MemoryRegion> region_;
+  RdmaBlock block_;
 };
 
 }  // namespace
@@ -115,7 +120,7 @@ extern const Protocol kPut{
     .acknowledged = false,
     .viable_to_send =
         [](const ProtocolContext&, const SendRequest& request) {
-          return request.peer->endpoint->caps.rdma != nullptr && is_host_block(request.buffer);
+          return request.peer->endpoint->caps.rdma != nullptr && is_rdma_block(request.buffer);
         },
     .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PutSender>(context, request);
@@ -125,14 +130,12 @@ extern const Protocol kPut{
         [](const ProtocolContext& context, const RecvRequest& request, const Announced& announced) {
           return rdma_pays(context, request) && announced.rts.address != 0 &&
                  announced.rts.staged == 0 && !announced.named.there() &&
-                 announced.named.key().empty() && is_host_block(request.buffer);
+                 announced.named.key().empty() && is_rdma_block(request.buffer);
         },
     .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
-      auto region = request.peer->endpoint->caps.rdma->register_memory(request.buffer.first(),
-                                                                       request.transfer.bytes);
-      if (region == nullptr || region->key().empty()) return nullptr;
-      return std::make_unique<PutReceiver>(context, request, std::move(region));
+      auto half = std::make_unique<PutReceiver>(context, request);
+      return half->open() ? std::move(half) : nullptr;
     }};
 
 }  // namespace tern::pml

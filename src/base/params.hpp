@@ -72,8 +72,9 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "a peer on another host is lost after this time without an answer. Operations with the peer "  \
     "then fail")                                                                                   \
   X(net_cache, "TERN_NET_CACHE", Size, 0, between(0, 1125899906842624), own(),                     \
-    "bytes of memory that UCX or libfabric keeps registered for RDMA after use. 0: a quarter of "  \
-    "ulimit -l if limited, else the library's limit")                                              \
+    "bytes of memory that UCX or libfabric keeps registered for RDMA after use, and, apart from "  \
+    "that, Tern of device memory. 0: a quarter of ulimit -l if limited, else the library's limit; " \
+    "no limit for device memory")                                                                  \
   X(net_rails, "TERN_NET_RAILS", Count, 0, between(0, 16), shared(),                               \
     "adapters or interfaces that carry one message together (UCX_MAX_EAGER_RAILS, "                \
     "UCX_MAX_RNDV_RAILS, UCX_MAX_RMA_RAILS). 0: UCX decides. Without effect over libfabric")       \

@@ -111,6 +111,12 @@ class Process {
     Count asked{0}, refused{0};
     Count bytes{0};  // now
     std::atomic<bool> refusal_said{false};
+    struct Devices {
+      Count made{0}, hits{0}, evicted{0}, refused{0};
+      Count bytes{0};  // now, also of idle regions
+      std::atomic<bool> refusal_said{false};
+    } devices;
+    static void add_to(Count& count) noexcept { count.fetch_add(1, std::memory_order_relaxed); }
   } registrations;
   /// Peers may answer operations ended by an interrupt.
   std::atomic<bool> has_interrupted{false};

@@ -16,8 +16,12 @@ bool can_share(const Driver& driver, CUdevice device) noexcept {
   return can != 0 && exports != 0;
 }
 
-CUmemAllocationProp exportable_on(CUdevice device) noexcept {
+CUmemAllocationProp exportable_on(const Driver& driver, CUdevice device) noexcept {
   CUmemAllocationProp properties{};
+  int adapters = 0;
+  (void)driver.cuDeviceGetAttribute(
+      &adapters, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, device);
+  properties.allocFlags.gpuDirectRDMACapable = adapters != 0 ? 1 : 0;
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
   properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
@@ -27,7 +31,7 @@ CUmemAllocationProp exportable_on(CUdevice device) noexcept {
 // The mapping keeps the memory, so the handle is released.
 CUresult map_new(const Driver& driver, CUdevice device, size_t alignment, Exportable* made,
                  const char** function) noexcept {
-  const CUmemAllocationProp properties = exportable_on(device);
+  const CUmemAllocationProp properties = exportable_on(driver, device);
   size_t grain = 0;
   *function = "cuMemGetAllocationGranularity";
   CUresult result =

@@ -13,6 +13,7 @@ cuda_sources += src/cuda/layout_images.cc
 cuda_sources += src/cuda/loaded.cc
 cuda_sources += src/cuda/mapping.cc
 cuda_sources += src/cuda/memory.cc
+cuda_sources += src/cuda/rdma_memory.cc
 cuda_sources += src/cuda/residency.cc
 cuda_sources += src/cuda/staging.cc
 cuda_sources += src/cuda/streams.cc

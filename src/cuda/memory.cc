@@ -229,4 +229,28 @@ Memory ask_all(const void* address) noexcept {
 }  // namespace
 }  // namespace detail
 
+// The usual attributes may cover a whole reservation with several mappings.
+Memory mapping_at(uintptr_t address) noexcept {
+  Memory memory = look_up(reinterpret_cast<void*>(address));
+  const Driver* const known = driver();
+  if (known == nullptr || memory.kind != MemoryKind::kDevice || memory.legacy_ipc || memory.pooled)
+    return memory;
+  CUdeviceptr base = 0;
+  size_t bytes = 0;
+  uint64_t id = 0;
+  std::array<CUpointer_attribute, 3> names = {CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+                                              CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+                                              CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID};
+  std::array<void*, 3> values = {&base, &bytes, &id};
+  if (known->cuPointerGetAttributes(names.size(), names.data(), values.data(), address) !=
+          CUDA_SUCCESS ||
+      address - base >= bytes || id == 0)
+    return memory;
+  memory.base = base;
+  memory.bytes = bytes;
+  memory.buffer_id = id;
+  memory.id_kind = IdKind::kBlock;
+  return memory;
+}
+
 }  // namespace tern::cuda

@@ -106,5 +106,7 @@ void forget_pinned(const void* begin) noexcept;
 
 /// Returns all attributes of an address; kHost without a driver.
 [[nodiscard]] Memory look_up(const void* address) noexcept;
+/// As look_up(), but an address of cuMemMap has the range of a single mapping, and IdKind::kBlock.
+[[nodiscard]] Memory mapping_at(uintptr_t address) noexcept;
 
 }  // namespace tern::cuda

@@ -27,6 +27,8 @@ bool registers_dma_buf(const std::string& release) {
   return major > kDmaBufMajor || (major == kDmaBufMajor && minor >= kDmaBufMinor);
 }
 
+}  // namespace
+
 std::string peer_memory_module(const std::string& root) {
   std::error_code none;
   if (std::filesystem::exists(root + "/sys/module/nvidia_peermem", none)) return "nvidia_peermem";
@@ -35,8 +37,6 @@ std::string peer_memory_module(const std::string& root) {
       return older;
   return {};
 }
-
-}  // namespace
 
 DirectRdma direct_rdma(bool exports_dma_buf, const std::string& root) {
   if (rdma_adapters(root).empty()) return {DirectRdma::Way::kNone, "no RDMA adapter is present"};

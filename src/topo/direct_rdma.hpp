@@ -17,4 +17,7 @@ struct DirectRdma {
 /// `exports_dma_buf` is the GPU's CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED.
 [[nodiscard]] DirectRdma direct_rdma(bool exports_dma_buf, const std::string& root = "");
 
+/// "nvidia_peermem", or another loaded module of this kind; empty: none.
+[[nodiscard]] std::string peer_memory_module(const std::string& root = "");
+
 }  // namespace tern::topo

@@ -95,15 +95,15 @@ class HostileEndpoint final : public btl::Endpoint,
   std::unique_ptr<btl::RemoteKey> import_key(std::span<const std::byte> key) noexcept override {
     return key.empty() ? nullptr : std::make_unique<btl::RemoteKey>();
   }
-  btl::Start start_put(const btl::RemoteKey&, uint64_t, const iovec& from,
+  btl::Start start_put(const btl::RemoteKey&, uint64_t, const btl::LocalMemory& from,
                        btl::Operation& operation) noexcept override {
-    return start(from, operation);
+    return start({from.address, from.bytes}, operation);
   }
-  btl::Start start_get(const btl::RemoteKey&, uint64_t, const iovec& into,
+  btl::Start start_get(const btl::RemoteKey&, uint64_t, const btl::LocalMemory& into,
                        btl::Operation& operation) noexcept override {
-    std::memset(into.iov_base, 7, into.iov_len);
+    std::memset(into.address, 7, into.bytes);
     operation.failed = !copies;
-    return start(into, operation);
+    return start({into.address, into.bytes}, operation);
   }
   btl::Start start_flush(btl::Operation& operation) noexcept override {
     const bool refused = std::exchange(refuses, false);

@@ -2,6 +2,7 @@
 // cuPointerGetAttributes and related functions.
 #include <string.h>
 
+#include "config.hpp"
 #include "memory.hpp"
 
 namespace softcuda {
@@ -60,7 +61,8 @@ CUresult tell(void* data, CUpointer_attribute attribute, uintptr_t address,
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return put(data, here.handle_types);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-      return put(data, false);
+      return put(data, config().rdma != Rdma::kOff && here.on_device() && here.storage != nullptr &&
+                           here.storage->rdma);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return put(data, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:

@@ -44,6 +44,13 @@ Fabric fabric_of(const char* name, const char* text) {
   give_up("%s=%s: expected on, export or off", name, text);
 }
 
+Rdma rdma_of(const char* name, const char* text) {
+  if (strcmp(text, "on") == 0) return Rdma::kOn;
+  if (strcmp(text, "ordered") == 0) return Rdma::kOrdered;
+  if (strcmp(text, "off") == 0) return Rdma::kOff;
+  give_up("%s=%s: expected on, ordered or off", name, text);
+}
+
 Pageable pageable_of(const char* name, const char* text) {
   if (strcmp(text, "random") == 0) return Pageable::kRandom;
   if (strcmp(text, "async") == 0) return Pageable::kAsync;
@@ -100,6 +107,7 @@ constexpr Variable kVariables[] = {
     {"SOFTCUDA_PAGEABLE", SET(c.pageable = pageable_of(n, t))},
     {"SOFTCUDA_REOPEN", SET(c.reopen = reopen_of(n, t))},
     {"SOFTCUDA_FABRIC", SET(c.fabric = fabric_of(n, t))},
+    {"SOFTCUDA_RDMA", SET(c.rdma = rdma_of(n, t))},
     {"SOFTCUDA_OPEN", SET(c.open = is_on(n, t))},
     {"SOFTCUDA_FAULT", SET(c.faults = t)},
     {"SOFTCUDA_TRACE", SET(c.trace = t)},

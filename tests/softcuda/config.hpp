@@ -16,6 +16,8 @@ enum class Pageable { kRandom, kAsync, kSync };
 /// Reopen is the result of a second IPC handle of an open block. kRandom draws kFirst or kNothing.
 enum class Reopen { kItself, kFirst, kNothing, kRandom };
 enum class Fabric { kOff, kExport, kOn };
+/// Rdma is the GPU's support of adapters. kOn: the GPU does not order an adapter's writes.
+enum class Rdma { kOff, kOn, kOrdered };
 
 struct Config {
   int devices = 1;
@@ -30,6 +32,7 @@ struct Config {
   Pageable pageable = Pageable::kRandom;
   Reopen reopen = Reopen::kRandom;
   Fabric fabric = Fabric::kOff;
+  Rdma rdma = Rdma::kOn;
   bool open = false;
   std::string faults;
   std::string trace;

@@ -55,7 +55,20 @@ int bus_of(int physical) {
   return static_cast<int>(bus);
 }
 
+int rdma_attribute(CUdevice_attribute attribute) {
+  if (config().rdma == Rdma::kOff) return 0;
+  if (attribute == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING)
+    return config().rdma == Rdma::kOrdered ? CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER
+                                           : CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE;
+  return 1;  // also CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST
+}
+
 int attribute_of(CUdevice_attribute attribute, int physical) {
+  if ((attribute >= CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED &&
+       attribute <= CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) ||
+      attribute == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED ||
+      attribute == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED)
+    return rdma_attribute(attribute);
   if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) return bus_of(physical);
   if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
     return static_cast<int>(config().processors);

@@ -160,7 +160,11 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count,
 CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
                                     CUflushGPUDirectRDMAWritesScope scope) {
   SOFTCUDA_ENTER(kContext, target, scope);
-  return CUDA_ERROR_NOT_SUPPORTED;
+  if (target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
+      (scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER &&
+       scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES))
+    return CUDA_ERROR_INVALID_VALUE;
+  return config().rdma == Rdma::kOff ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 // Captures and the legacy stream refuse batched copies.

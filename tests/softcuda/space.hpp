@@ -20,6 +20,7 @@ struct Storage {
   int physical = 0;
   uint64_t block = next_block();  // never reused in this process
   bool multicast = false;
+  bool rdma = true;  // cuMemCreate: only with gpuDirectRDMACapable
   bool owned = false;
   static uint64_t next_block();
   Storage() = default;

@@ -53,6 +53,14 @@ bool is_reserved(uintptr_t address, size_t bytes) {
   return address + bytes <= found->first + found->second;
 }
 
+/// Any allocation in a page, because small ones do not fill the pages.
+std::optional<Allocation> allocation_around(uintptr_t page, size_t bytes) {
+  constexpr size_t kStep = 512;
+  for (size_t at = 0; at < bytes; at += kStep)
+    if (std::optional<Allocation> found = find_allocation(page + at)) return found;
+  return std::nullopt;
+}
+
 // for_mappings() fails unless mappings fill the range exactly.
 CUresult for_mappings(uintptr_t address, size_t bytes,
                       const std::function<void(const Allocation&)>& each) {
@@ -125,6 +133,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
   wait_as_it_may();
   StoragePtr storage = make_storage(physical_of(prop->location.id), size);
   if (!storage) return CUDA_ERROR_OUT_OF_MEMORY;
+  storage->rdma = prop->allocFlags.gpuDirectRDMACapable != 0;
   std::lock_guard lock(table_mutex());
   *handle = add(std::move(storage), static_cast<unsigned long long>(prop->requestedHandleTypes));
   return CUDA_SUCCESS;
@@ -297,10 +306,21 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetHandleForAddressRange(void*, CUdeviceptr dptr, size_t size, CUmemRangeHandleType,
-                                       unsigned long long) {
-  SOFTCUDA_ENTER(kDriver, dptr, size);
-  return CUDA_ERROR_NOT_SUPPORTED;
+// Whole pages of one allocation's storage, which small allocations share.
+CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr dptr, size_t size,
+                                       CUmemRangeHandleType handleType, unsigned long long flags) {
+  SOFTCUDA_ENTER(kDriver, dptr, size, handleType, flags);
+  constexpr size_t kPage = 4096;
+  if (config().rdma == Rdma::kOff) return CUDA_ERROR_NOT_SUPPORTED;
+  const std::optional<Allocation> first = allocation_around(dptr, kPage);
+  const std::optional<Allocation> last = allocation_around(dptr + size - kPage, kPage);
+  if (handleType != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags != 0 || dptr % kPage != 0 ||
+      size == 0 || size % kPage != 0 || !first || !last || !first->on_device() ||
+      first->storage == nullptr || first->storage != last->storage || !first->storage->rdma)
+    return CUDA_ERROR_INVALID_VALUE;
+  const int fd = dup(first->storage->fd);
+  memcpy(handle, &fd, sizeof fd);
+  return fd < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 }  // extern "C"

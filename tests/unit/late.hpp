@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "btl/net/device_cache.hpp"
 #include "btl/net/registrations.hpp"
 #include "btl/transport.hpp"
 #include "core/peer.hpp"
@@ -54,6 +55,15 @@ class Network {
     frame.rounds = static_cast<int>(random_() % kMostRounds);
     links_[{from, to}].push_back(std::move(frame));
   }
+  /// Before the ranks run: the host's view of device memory, which adapters read and write. Null:
+  /// no GPUDirect RDMA.
+  void* (*bytes_of)(const void* address) = nullptr;
+  /// Before the ranks run: whether the ranks share a machine.
+  bool maps = true;
+  [[nodiscard]] std::byte* seen(const void* address) const {
+    void* const device = bytes_of == nullptr ? nullptr : bytes_of(address);
+    return static_cast<std::byte*>(device != nullptr ? device : const_cast<void*>(address));
+  }
   /// One in this many registrations is refused, and starts of puts, gets and zero copies; 0: none.
   std::atomic<uint32_t> refuses_memory{0}, refuses_starts{0};
   [[nodiscard]] bool refuses(const std::atomic<uint32_t>& one_in) {
@@ -68,11 +78,14 @@ class Network {
     btl::Operation* operation;
     bool gets = false;
     std::vector<std::byte> held{};
-    void hold() {
-      const auto* const first = static_cast<const std::byte*>(from.iov_base);
+    void hold(const Network& between) {
+      const auto* const first = between.seen(from.iov_base);
       held.assign(first, first + from.iov_len);
     }
-    void land() const { std::memcpy(to, held.empty() ? from.iov_base : held.data(), from.iov_len); }
+    void land(const Network& between) const {
+      const std::byte* const source = held.empty() ? between.seen(from.iov_base) : held.data();
+      std::memcpy(between.seen(to), source, from.iov_len);
+    }
   };
   std::atomic<uint64_t> moved_by_get{0};
   void enlist(const std::byte* memory, size_t bytes) {
@@ -103,7 +116,7 @@ class Network {
       note_done(from, *chosen);
       chosen->operation = nullptr;
       if (holds) {
-        chosen->hold();
+        chosen->hold(*this);
         continue;
       }
       if (chosen->to != nullptr) move_locked(*chosen);
@@ -179,7 +192,7 @@ class Network {
     EXPECT_TRUE(std::any_of(regions_.begin(), regions_.end(), [&](const auto& one) {
       return one.first <= there && there + put.from.iov_len <= one.first + one.second;
     })) << "a peer's memory is not registered";
-    put.land();
+    put.land(*this);
     if (put.gets) moved_by_get += put.from.iov_len;
   }
 
@@ -204,18 +217,15 @@ class Network {
 inline thread_local Network* network = nullptr;
 
 /// Ranks share an address space.
-class LateRegion final : public btl::MemoryRegion {
+class LateMemory : public btl::MemoryRegion {
  public:
-  LateRegion(core::Process& process, Network& between, void* address, size_t bytes)
-      : network_(between),
-        memory_(static_cast<std::byte*>(address)),
-        bytes_(bytes),
-        counted_(process, bytes) {
+  LateMemory(Network& between, void* address, size_t bytes)
+      : network_(between), memory_(static_cast<std::byte*>(address)), bytes_(bytes) {
     network_.enlist(memory_, bytes_);
   }
-  LateRegion(const LateRegion&) = delete;
-  LateRegion& operator=(const LateRegion&) = delete;
-  ~LateRegion() override { network_.release(memory_, bytes_); }
+  LateMemory(const LateMemory&) = delete;
+  LateMemory& operator=(const LateMemory&) = delete;
+  ~LateMemory() override { network_.release(memory_, bytes_); }
   std::span<const std::byte> key() const noexcept override {
     return std::as_bytes(std::span(&memory_, 1));
   }
@@ -224,18 +234,27 @@ class LateRegion final : public btl::MemoryRegion {
   Network& network_;
   const std::byte* const memory_;
   const size_t bytes_;
+};
+
+class LateRegion final : public LateMemory {
+ public:
+  LateRegion(core::Process& process, Network& between, void* address, size_t bytes)
+      : LateMemory(between, address, bytes), counted_(process, bytes) {}
+
+ private:
   const btl::net::CountedBytes counted_;
 };
 
 class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
  public:
-  LateEndpoint(core::Process& process, Network& between, Place here,
+  LateEndpoint(core::Process& process, Network& between, btl::net::DeviceCache& devices, Place here,
                const btl::Destination& leads_to)
-      : Endpoint(leads_to, {.zero_copy = this, .rdma = this}),
+      : Endpoint(leads_to, {.maps = between.maps, .zero_copy = this, .rdma = this}),
         ZeroCopy(3000),
         Rdma(true),
         process_(process),
         network_(between),
+        devices_(devices),
         here_(here) {}
   bool send(const btl::Header& header, const void* payload) noexcept override {
     std::byte* const room = begin(header.bytes);
@@ -272,18 +291,23 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
     btl::net::note_refused_memory(process_, "refused by the test");
     return nullptr;
   }
+  std::unique_ptr<btl::MemoryRegion> register_device(const iovec& block) noexcept override {
+    return network_.bytes_of == nullptr ? nullptr : devices_.lease(block);
+  }
   std::unique_ptr<btl::RemoteKey> import_key(std::span<const std::byte> key) noexcept override {
     if (key.size() != sizeof(uint64_t)) return nullptr;
     return std::make_unique<btl::RemoteKey>();
   }
-  btl::Start start_put(const btl::RemoteKey&, uint64_t address, const iovec& from,
+  btl::Start start_put(const btl::RemoteKey&, uint64_t address, const btl::LocalMemory& from,
                        btl::Operation& operation) noexcept override {
-    return start({from, reinterpret_cast<std::byte*>(address), &operation});
+    expect_region(from);
+    return start({{from.address, from.bytes}, reinterpret_cast<std::byte*>(address), &operation});
   }
-  btl::Start start_get(const btl::RemoteKey&, uint64_t address, const iovec& into,
+  btl::Start start_get(const btl::RemoteKey&, uint64_t address, const btl::LocalMemory& into,
                        btl::Operation& operation) noexcept override {
-    return start({{reinterpret_cast<void*>(address), into.iov_len},
-                  static_cast<std::byte*>(into.iov_base),
+    expect_region(into);
+    return start({{reinterpret_cast<void*>(address), into.bytes},
+                  static_cast<std::byte*>(into.address),
                   &operation,
                   true});
   }
@@ -298,6 +322,10 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
   bool told = false;
 
  private:
+  void expect_region(const btl::LocalMemory& memory) const {
+    if (network_.bytes_of == nullptr) return;
+    EXPECT_EQ(memory.on_device != nullptr, network_.bytes_of(memory.address) != nullptr);
+  }
   btl::Start start(const Network::Put& put) {
     if (!is_cut() && !network_.has_room(here_, there())) return btl::Start::kNoRoom;
     if (put.to != nullptr && network_.refuses(network_.refuses_starts)) return btl::Start::kRefused;
@@ -308,6 +336,7 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
   [[nodiscard]] Place there() const { return {to.peer.rank, to.channel}; }
   core::Process& process_;
   Network& network_;
+  btl::net::DeviceCache& devices_;
   const Place here_;
   std::vector<std::byte> filling_;
 };
@@ -318,7 +347,9 @@ class Late final : public btl::Btl {
       : process_(process),
         sink_(sink),
         network_(between),
-        here_{static_cast<uint32_t>(process.world_rank), channel} {}
+        here_{static_cast<uint32_t>(process.world_rank), channel},
+        devices_(std::make_shared<btl::net::DeviceCache>(
+            process, [this](const cuda::Memory& memory) { return device_region(memory); })) {}
   const char* name() const noexcept override { return "late"; }
   bool reaches(const core::Peer& peer) const noexcept override { return peer.rank != here_.rank; }
   bool may_lose_peers() const noexcept override { return true; }
@@ -349,11 +380,19 @@ class Late final : public btl::Btl {
   }
 
  private:
+  std::unique_ptr<btl::MemoryRegion> device_region(const cuda::Memory& memory) const {
+    if (network_.refuses_memory_of(here_.rank) || network_.refuses(network_.refuses_memory)) {
+      process_.registrations.devices.refusal_said = true;
+      throw Error(MPI_ERR_OTHER, "refused by the test");
+    }
+    return std::make_unique<LateMemory>(network_, reinterpret_cast<void*>(memory.base),
+                                        memory.bytes);
+  }
   LateEndpoint& endpoint_to(Place there) {
     auto& endpoint = endpoints_[there];
     if (endpoint == nullptr)
       endpoint = std::make_unique<LateEndpoint>(
-          process_, network_, here_,
+          process_, network_, *devices_, here_,
           btl::Destination{process_.peer(there.rank), there.channel, process_.channel_count()});
     return *endpoint;
   }
@@ -361,6 +400,7 @@ class Late final : public btl::Btl {
   btl::Sink& sink_;
   Network& network_;
   const Place here_;
+  const std::shared_ptr<btl::net::DeviceCache> devices_;
   std::map<Place, std::unique_ptr<LateEndpoint>> endpoints_;
   bool leaving_ = false;
 };

@@ -134,6 +134,7 @@ endif
 if HAVE_LIBFABRIC
 unit_tests += tests/unit/btl/ofi_rdma_test
 unit_tests += tests/unit/btl/ofi_adapters_test
+unit_tests += tests/unit/btl/ofi_devices_test
 endif
 unit_alone += tests/unit/cuda/functions_test
 unit_tests += tests/unit/btl/ledger_test
@@ -178,6 +179,10 @@ EXTRA_tests_unit_coll_lines_run_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 
 unit_alone += tests/unit/cuda/streams_test
 unit_alone += tests/unit/pml/device_test
 EXTRA_tests_unit_pml_device_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
+unit_alone += tests/unit/pml/device_rdma_test
+EXTRA_tests_unit_pml_device_rdma_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
+unit_alone += tests/unit/btl/device_cache_test
+EXTRA_tests_unit_btl_device_cache_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
 unit_alone += tests/unit/cuda/memory_test
 EXTRA_tests_unit_cuda_memory_test_DEPENDENCIES = tests/softcuda/libcuda.so.1
 unit_alone += tests/unit/cuda/grid_test

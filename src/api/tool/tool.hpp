@@ -48,6 +48,9 @@ struct Figures {
     uint64_t asked = 0, refused = 0, bytes = 0;
   } registrations;
   struct {
+    uint64_t made = 0, hits = 0, evicted = 0, refused = 0, bytes = 0;
+  } device_registrations;
+  struct {
     uint64_t block = 0, blocks = 0, mapped = 0, sieved = 0, exchanged = 0, bytes_read = 0,
              bytes_written = 0, rounds = 0, gpudirect = 0;
   } files;

@@ -55,6 +55,9 @@ class ToolHandle {
                        windows.by_messages};
     const auto& registrations = process->registrations;
     figures.registrations = {registrations.asked, registrations.refused, registrations.bytes};
+    const auto& devices = registrations.devices;
+    figures.device_registrations = {devices.made, devices.hits, devices.evicted, devices.refused,
+                                    devices.bytes};
     const auto& files = process->file_operations;
     figures.files = {files.block,         files.blocks,    files.mapped,
                      files.sieved,        files.exchanged, files.bytes_read,
@@ -149,6 +152,19 @@ const std::vector<PerformanceVariable>& performance_variables() {
       {"rdma_registered_bytes", "protocol", kLevel, kAll,
        "memory registered now, without the caches of the network's library",
        TERN_FIGURE(registrations.bytes)},
+      {"rdma_device_registrations", "protocol", kCounter, kAll,
+       "allocations of device memory registered for RDMA", TERN_FIGURE(device_registrations.made)},
+      {"rdma_device_registrations_found", "protocol", kCounter, kAll,
+       "blocks of device memory in an allocation that was registered",
+       TERN_FIGURE(device_registrations.hits)},
+      {"rdma_device_registrations_evicted", "protocol", kCounter, kAll,
+       "allocations released for others, or beyond TERN_NET_CACHE",
+       TERN_FIGURE(device_registrations.evicted)},
+      {"rdma_device_registrations_refused", "protocol", kCounter, kAll,
+       "blocks of device memory refused; the data goes through pinned host memory",
+       TERN_FIGURE(device_registrations.refused)},
+      {"rdma_device_registered_bytes", "protocol", kLevel, kAll,
+       "device memory registered now, used or kept", TERN_FIGURE(device_registrations.bytes)},
       {"received", "protocol", kCounter, kAll, "completed receives",
        TERN_FIGURE(messages.received)},
       {"unexpected", "protocol", kCounter, kAll, "messages arriving before the receive",

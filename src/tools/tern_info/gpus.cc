@@ -2,6 +2,7 @@
 // GPU facts: driver, devices, and kernels of this build. A machine without GPUs is not a fault.
 #include <unistd.h>
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -174,19 +175,50 @@ std::string adapters_words(const cuda::Driver& driver, size_t devices) {
   return joined(words, "; ");
 }
 
-/// Says whether network adapters could read device memory. Tern does not use GPUDirect RDMA yet.
-std::string direct_rdma_words(const cuda::Driver& driver) {
-  int dma_buf = 0;
-  CUdevice first = 0;
-  if (driver.cuDeviceGet(&first, 0) == CUDA_SUCCESS)
-    (void)driver.cuDeviceGetAttribute(&dma_buf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, first);
-  const topo::DirectRdma verdict = topo::direct_rdma(dma_buf != 0);
+int attribute_of(const cuda::Driver& driver, CUdevice_attribute which, size_t ordinal) {
+  CUdevice device = 0;
+  int value = 0;
+  if (driver.cuDeviceGet(&device, static_cast<int>(ordinal)) == CUDA_SUCCESS)
+    (void)driver.cuDeviceGetAttribute(&value, which, device);
+  return value;
+}
+
+/// Returns "0 1: WORDS; 2: OTHER WORDS", or the words alone if all GPUs have the same.
+std::string by_gpu(size_t gpus, const std::function<std::string(size_t)>& words_of) {
+  std::map<std::string, std::string> groups;
+  for (size_t i = 0; i < gpus; ++i) {
+    std::string& members = groups[words_of(i)];
+    members += strf("%s%zu", members.empty() ? "" : " ", i);
+  }
+  if (groups.empty()) return {};
+  if (groups.size() == 1) return groups.begin()->first;
+  std::vector<std::string> all;
+  for (const auto& [words, members] : groups) all.push_back(members + ": " + words);
+  return joined(all, "; ");
+}
+
+/// The adapters' side of a transfer; the library's side is in the facts of the transports.
+std::string direct_rdma_words(const cuda::Driver& driver, size_t gpu) {
+  if (attribute_of(driver, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, gpu) == 0)
+    return "not possible: the GPU has no GPUDirect RDMA. Cure: a GPU for data centers or "
+           "workstations";
+  const bool dma_buf = attribute_of(driver, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, gpu) != 0;
+  const topo::DirectRdma verdict = topo::direct_rdma(dma_buf);
   if (verdict.way == topo::DirectRdma::Way::kNone) return "not possible: " + verdict.why;
-  return strf(
-      "possible by %s (%s), but not used: device memory goes to other hosts through pinned "
-      "memory",
-      verdict.way == topo::DirectRdma::Way::kDmaBuf ? "dma-buf" : "peer memory",
-      verdict.why.c_str());
+  return strf("possible by %s (%s), if the network's library has CUDA (see the transports)",
+              verdict.way == topo::DirectRdma::Way::kDmaBuf ? "dma-buf" : "peer memory",
+              verdict.why.c_str());
+}
+
+std::string dma_buf_words(const cuda::Driver& driver, size_t gpu) {
+  return attribute_of(driver, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, gpu) != 0
+             ? "the driver exports device memory"
+             : "no. Cure: the open kernel modules of the driver (Turing GPUs and newer)";
+}
+
+std::string peer_memory_words() {
+  const std::string module = topo::peer_memory_module();
+  return module.empty() ? "no. Cure: modprobe nvidia_peermem" : module + " is loaded";
 }
 
 std::string direct_storage_words() {
@@ -206,12 +238,16 @@ std::vector<Fact> gpu_facts() {
   const GpuLinks gpus = gpu_links();
   std::vector<Fact> facts{{"driver", driver_words()}};
   if (const cuda::Driver* driver = cuda::driver()) {
+    const size_t count = gpus.names.size();
     facts.push_back({"devices", gpus.names.empty() ? gpus.problem : joined(gpus.names, "; ")});
     for (auto& [name, words] :
          {Fact{"links", links_words(gpus)}, Fact{"source of links", gpus.source},
           Fact{"islands", islands_words(gpus)},
           Fact{"near adapters", adapters_words(*driver, gpus.names.size())},
-          Fact{"GPUDirect RDMA", gpus.names.empty() ? "" : direct_rdma_words(*driver)},
+          Fact{"GPUDirect RDMA",
+               by_gpu(count, [&](size_t gpu) { return direct_rdma_words(*driver, gpu); })},
+          Fact{"dma-buf", by_gpu(count, [&](size_t gpu) { return dma_buf_words(*driver, gpu); })},
+          Fact{"peer memory", count == 0 ? "" : peer_memory_words()},
           Fact{"direct storage", gpus.names.empty() ? "" : direct_storage_words()},
           Fact{"not in driver", joined(cuda::missing_functions(*driver), ", ")}})
       if (!words.empty()) facts.push_back({name, words});

@@ -46,6 +46,35 @@ TEST_F(Soft, TheSystemCannotTouchDeviceMemory) {
   close(fd);
 }
 
+TEST_F(Soft, ADmaBufHasTheBytesOfItsMemory) {
+  constexpr size_t kPage = 4096, kBytes = size_t{4} << 20;
+  const CUdeviceptr address = allocate(kBytes);
+  fill(address, 0x5a, kBytes);
+  int fd = -1;
+  const auto exported = [&](CUdeviceptr at, size_t bytes) {
+    return cu().cuMemGetHandleForAddressRange(&fd, at, bytes, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+                                              0);
+  };
+  EXPECT_EQ(exported(address + 8, kPage), CUDA_ERROR_INVALID_VALUE) << "part of a page";
+  EXPECT_EQ(exported(address, kPage + 8), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(exported(address, 0), CUDA_ERROR_INVALID_VALUE);
+  OK(exported(address, kBytes));
+  unsigned char byte = 0;
+  EXPECT_EQ(pread(fd, &byte, 1, kPage), 1);
+  EXPECT_EQ(byte, 0x5a);
+  close(fd);
+}
+
+TEST_F(Soft, AnAdaptersWritesAreFlushedInAContext) {
+  OK(cu().cuFlushGPUDirectRDMAWrites(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+  OK(cu().cuCtxSetCurrent(nullptr));
+  EXPECT_EQ(cu().cuFlushGPUDirectRDMAWrites(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                            CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
+            CUDA_ERROR_INVALID_CONTEXT);
+  OK(cu().cuCtxSetCurrent(context_));
+}
+
 TEST_F(Soft, AMissingWaitIsARace) {
   if (!kTsan) GTEST_SKIP() << "needs a build with --enable-sanitizers=thread";
   Peer careful("wait"), careless("no-wait");

@@ -13,6 +13,8 @@ says '^  devices +0: .*GiB' "$text"
 [ "${SOFTCUDA_DEVICES:-1}" = 1 ] || says '^  links +nvlink between all$' "$text"
 [ "${SOFTCUDA_DEVICES:-1}" = 1 ] || says '^  source of links +NVML$' "$text"
 says '^  GPUDirect RDMA +(not possible: |possible by )' "$text"
+says '^  dma-buf +(the driver exports device memory|no\. Cure: )' "$text"
+says '^  peer memory +(nv[a-z_]+ is loaded|no\. Cure: modprobe nvidia_peermem)' "$text"
 says '^  direct storage +GPUDirect Storage is (not possible: |possible, but off)' "$text"
 says 'direct storage +GPUDirect Storage serves files' "$(TERN_IO_DIRECT_STORAGE=1 TERN_TEST=io_nvidia_fs=/proc/self "$PREFIX/bin/tern_info" --build)"
 says '^  kernels +[a-z]' "$text"
@@ -34,6 +36,8 @@ if [ "$GPU_TWIN" = soft ]; then
   says 'links +none: 0-2, 1-2; pcie: 0-1$' "$(LD_LIBRARY_PATH=$away "$PREFIX/bin/tern_info" --build)"
   says 'source of links +NVML$' "$(SOFTCUDA_PEERS=NV "$PREFIX/bin/tern_info" --build)"
   unset SOFTCUDA_DEVICES SOFTCUDA_PEERS
+  says 'dma-buf +no\. Cure: ' "$(SOFTCUDA_RDMA=off "$PREFIX/bin/tern_info" --build)"
+  says 'GPUDirect RDMA +not possible: the GPU has no' "$(SOFTCUDA_RDMA=off "$PREFIX/bin/tern_info" --build)"
   # A failing device is reported, but tern_info succeeds.
   says 'devices +cuDeviceGetCount: ' "$(SOFTCUDA_FAULT=cuDeviceGetCount:1:100 "$PREFIX/bin/tern_info" --build)"
 fi

@@ -55,6 +55,22 @@ class OfiAdapters : public testing::Test {
     std::ofstream(folder / "numa_node") << numa;
     return made;
   }
+  /// Puts a PCI device behind bridges: "pci0000:20/0000:20:01.0/0000:21:00.0".
+  void place(uint8_t bus, const std::string& bridges) {
+    char address[16];
+    std::snprintf(address, sizeof address, "0000:%02x:00.0", bus);
+    const fs::path known = fs::path(root_) / "sys/bus/pci/devices" / address;
+    const fs::path device = fs::path(root_) / "sys/devices" / bridges / address;
+    fs::create_directories(device);
+    if (fs::exists(known / "numa_node")) fs::copy(known / "numa_node", device / "numa_node");
+    fs::remove_all(known);
+    fs::create_directories(known.parent_path());
+    fs::create_directory_symlink(fs::absolute(device), known);
+  }
+  std::string chosen_for_gpu(uint8_t bus, size_t turn = 0) {
+    const Near near{1, turn, {0, bus, 0, 0, 1}};
+    return nearest_of(&entries_.front().info, "cxi", near, root_)->domain_attr->name;
+  }
   std::string chosen(int numa, size_t turn = 0, const char* provider = "cxi") {
     const fi_info* const found = nearest_of(&entries_.front().info, provider, {numa, turn}, root_);
     return found == nullptr ? "" : found->domain_attr->name;
@@ -119,6 +135,37 @@ TEST(OfiTrafficClass, IsAnAttributeOfDomainAndEndpoint) {
   EXPECT_EQ(set("low-latency"), uint32_t{FI_TC_LOW_LATENCY});
   EXPECT_EQ(set("dedicated-access"), uint32_t{FI_TC_DEDICATED_ACCESS});
   EXPECT_EQ(set("bulk-data"), uint32_t{FI_TC_BULK_DATA});
+}
+
+// Adapter 0 and GPU 0x30 share a switch; adapter 1 and GPU 0x30 share a switch above; adapter 2 has
+// a root port of its own at the rank's node.
+TEST_F(OfiAdapters, AnAdapterBehindTheGpusSwitchPrecedesTheRanksNode) {
+  add("cxi", "cxi0", 0x31, 0);
+  add("cxi", "cxi1", 0x32, 0);
+  add("cxi", "cxi2", 0x33, 1);
+  const std::string top = "pci0000:20/0000:20:01.0/0000:21:00.0/";
+  place(0x30, top + "0000:22:00.0/0000:23:00.0/0000:24:00.0");
+  place(0x31, top + "0000:22:00.0/0000:23:00.0/0000:24:01.0");
+  place(0x32, top + "0000:22:01.0/0000:25:00.0/0000:26:00.0");
+  place(0x33, "pci0000:80/0000:80:01.0");
+  place(0x34, top + "0000:22:01.0/0000:25:00.0/0000:26:01.0");
+  place(0x35, "pci0000:90/0000:90:01.0");
+  EXPECT_EQ(chosen_for_gpu(0x30), "cxi0");
+  EXPECT_EQ(chosen_for_gpu(0x30, 1), "cxi0") << "the farther adapter gets no ranks of this GPU";
+  EXPECT_EQ(chosen_for_gpu(0x34), "cxi1");
+  EXPECT_EQ(chosen_for_gpu(0x35), "cxi2") << "no adapter shares a switch: the rank's node counts";
+  EXPECT_EQ(chosen_for_gpu(0x36), "cxi2") << "an unknown GPU";
+}
+
+TEST_F(OfiAdapters, RanksOfOneGpuSpreadOverItsAdapters) {
+  add("cxi", "cxi0", 0x31, 0);
+  add("cxi", "cxi1", 0x32, 0);
+  const std::string below = "pci0000:20/0000:20:01.0/0000:21:00.0/";
+  place(0x30, below + "0000:22:00.0");
+  place(0x31, below + "0000:22:01.0");
+  place(0x32, below + "0000:22:02.0");
+  EXPECT_EQ(chosen_for_gpu(0x30, 0), "cxi0");
+  EXPECT_EQ(chosen_for_gpu(0x30, 1), "cxi1");
 }
 
 }  // namespace

@@ -108,6 +108,7 @@ struct Way {
   const char* name;
   bool maps;
   bool bad_network = false;
+  bool rdma = false;  // ranks of several hosts, with GPUDirect RDMA
 };
 
 class DeviceMessages : public testing::TestWithParam<Way> {
@@ -117,6 +118,11 @@ class DeviceMessages : public testing::TestWithParam<Way> {
     world_.emplace(2, World::Settings{{"TERN_TEST.cuda_chunk", "64K"},
                                       {"TERN_TEST.cuda_kernels", cuda::test::kernel_file()}});
     if (GetParam().bad_network) world_->use(7);
+    if (!GetParam().rdma) return;
+    if (cuda::test::on_gpu()) GTEST_SKIP() << "no adapter";
+    world_->between().maps = false;
+    world_->between().bytes_of =
+        reinterpret_cast<decltype(&softcuda_bytes)>(::dlsym(RTLD_DEFAULT, "softcuda_bytes"));
   }
   static void begin(Process& process) {
     CUdevice device = 0;
@@ -204,6 +210,7 @@ TEST_P(DeviceMessages, BothWaysAndManyAtOnce) {
 
 TEST_P(DeviceMessages, AReadThatFailsIsAnErrorAtBothEnds) {
   if (cuda::test::on_gpu()) GTEST_SKIP() << "no failures on request";
+  if (GetParam().rdma) GTEST_SKIP() << "adapters copy without the driver";
   const auto fault =
       reinterpret_cast<decltype(&softcuda_fault)>(::dlsym(RTLD_DEFAULT, "softcuda_fault"));
   ASSERT_NE(fault, nullptr);
@@ -237,7 +244,8 @@ TEST_P(DeviceMessages, AReadThatFailsIsAnErrorAtBothEnds) {
 INSTANTIATE_TEST_SUITE_P(Ways, DeviceMessages,
                          testing::Values(Way{"Mapped", true}, Way{"Bounced", false},
                                          Way{"OverABadNetwork", true, true},
-                                         Way{"BouncedOverABadNetwork", false, true}),
+                                         Way{"BouncedOverABadNetwork", false, true},
+                                         Way{"ByRdma", true, true, true}),
                          [](const auto& way) { return way.param.name; });
 
 }  // namespace
