@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairwise reduce-scatter: in round k a rank sends the k-th next rank's block, and adds the block
 // from the k-th previous rank. Sends read the input and wait for nothing. A lane starts steps in
-// order, so the first exchanges precede the first reduction: a slow network costs one delay, instead
-// of a delay per round.
+// order, so the first exchanges precede the first reduction: a slow network costs one delay,
+// instead of a delay per round.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
