@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include <utility>
+
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "core/current_call.hpp"
@@ -31,20 +33,26 @@ struct Polling {
   int64_t shares_until_ns = 0;  // other threads want the core until then
   int64_t spins_less_until_ns = 0;
   long switches = 0;
+  bool switched = false;  // in the last yield
   uint32_t offers_in_vain = 0;
   uint32_t offers_skipped = 0;
 };
 constinit thread_local Polling polling __attribute__((tls_model("initial-exec")));
 
-// A long yield was a switch or an interrupt; the kernel's count of switches tells.
+// A long yield was a switch or an interrupt; the kernel's count of switches tells. Threads of the
+// kernel rarely take the core, for microseconds. Polling programs switch at every yield; computing
+// programs take long.
 void note_yield(int64_t began_ns) noexcept {
-  const int64_t now = now_ns();
-  if (now - began_ns <= kSwitchNs) return;
+  constexpr int64_t kComputesNs = 100'000;
+  const int64_t now = now_ns(), took = now - began_ns;
+  const bool before = std::exchange(polling.switched, false);
+  if (took <= kSwitchNs) return;
   rusage used{};
   ::getrusage(RUSAGE_THREAD, &used);
   const long switches = used.ru_nvcsw + used.ru_nivcsw;
-  if (switches != polling.switches) polling.shares_until_ns = now + kMomentNs;
+  polling.switched = switches != polling.switches;
   polling.switches = switches;
+  if (polling.switched && (before || took > kComputesNs)) polling.shares_until_ns = now + kMomentNs;
 }
 
 }  // namespace
@@ -153,7 +161,7 @@ void Progress::offer_core(Idleness* idleness) noexcept {
     note_yield(now);
     ++polling.offers_in_vain;
   }
-  if (now < polling.shares_until_ns) polling.offers_in_vain = 0;
+  if (polling.switched || now < polling.shares_until_ns) polling.offers_in_vain = 0;
   idleness->lost_core = now < polling.shares_until_ns;
 }
 
