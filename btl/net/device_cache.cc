@@ -22,11 +22,14 @@ bool overlap(const cuda::Memory& one, const cuda::Memory& other) noexcept {
 
 void explain(const core::Process& process, const char* what, const cuda::Memory& memory) noexcept {
   if (!process.explain.on()) return;
-  process.explain.say(
-      "registration",
-      {{"what", what}, {"bytes", memory.bytes}, {"device", strf("%d", memory.device)}},
-      strf("device memory for RDMA: %s %s of device %d", what, bytes_in_words(memory.bytes).c_str(),
-           memory.device));
+  try {
+    process.explain.say(
+        "registration",
+        {{"what", what}, {"bytes", memory.bytes}, {"device", strf("%d", memory.device)}},
+        strf("device memory for RDMA: %s %s of device %d", what,
+             bytes_in_words(memory.bytes).c_str(), memory.device));
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 }  // namespace
@@ -58,20 +61,23 @@ std::unique_ptr<MemoryRegion> DeviceCache::lease(const iovec& block) noexcept {
 std::shared_ptr<const MemoryRegion> DeviceCache::region_of(const cuda::Memory& memory) {
   const auto known = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& one) { return is_same(one.memory, memory); });
-  if (known == entries_.end()) return registered(memory);
+  if (known == entries_.end()) return registered(memory, 0);
   if (known->region == nullptr) {
-    if (known->releases == releases_) throw Error(MPI_ERR_OTHER, known->why_refused);
+    if (releases_ < known->next_question) throw Error(MPI_ERR_OTHER, known->why_refused);
+    const uint32_t refusals = known->refusals;
     entries_.erase(known);
-    return registered(memory);
+    return registered(memory, refusals);
   }
   entries_.splice(entries_.begin(), entries_, known);
   core::Process::Registrations::add_to(process_.registrations.devices.hits);
   return known->region;
 }
 
-// The library is asked again for refused memory only after a release, because each question takes
-// long, and UCX prints a line.
-std::shared_ptr<const MemoryRegion> DeviceCache::registered(const cuda::Memory& memory) {
+// The library is asked again for refused memory after 1, 2, 4, ... releases, because a question
+// takes long and evicts all idle regions, and UCX prints a line.
+std::shared_ptr<const MemoryRegion> DeviceCache::registered(const cuda::Memory& memory,
+                                                            uint32_t refusals) {
+  constexpr uint32_t kMostDoublings = 16;
   drop_freed();
   drop_if([&](const Entry& one) { return overlap(one.memory, memory); });
   trim(most_ - std::min(most_, memory.bytes));
@@ -81,8 +87,10 @@ std::shared_ptr<const MemoryRegion> DeviceCache::registered(const cuda::Memory& 
       break;
     } catch (const std::exception& error) {
       if (evict_one()) continue;
-      entries_.front().why_refused = error.what();
-      entries_.front().releases = releases_;
+      Entry& refused = entries_.front();
+      refused.why_refused = error.what();
+      refused.next_question = releases_ + (uint64_t{1} << std::min(refusals, kMostDoublings));
+      refused.refusals = refusals + 1;
       throw;
     }
   bytes_ += memory.bytes;
@@ -136,9 +144,12 @@ void DeviceCache::trim(size_t most) noexcept {
   }
 }
 
-DeviceLease::~DeviceLease() {
-  region_.reset();
-  cache_->trim(cache_->most_);
+void DeviceCache::end_lease(std::shared_ptr<const MemoryRegion>* region) noexcept {
+  region->reset();
+  ++releases_;
+  trim(most_);
 }
+
+DeviceLease::~DeviceLease() { cache_->end_lease(&region_); }
 
 }  // namespace tern::btl::net

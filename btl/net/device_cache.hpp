@@ -42,12 +42,15 @@ class DeviceCache : public std::enable_shared_from_this<DeviceCache> {
     cuda::Memory memory;
     std::shared_ptr<const MemoryRegion> region;  // null: refused
     std::string why_refused = {};
-    uint64_t releases = 0;
+    uint32_t refusals = 0;
+    uint64_t next_question = 0;  // in releases_
     [[nodiscard]] bool is_idle() const noexcept { return region.use_count() == 1; }
   };
   using Entries = std::list<Entry>;
   [[nodiscard]] std::shared_ptr<const MemoryRegion> region_of(const cuda::Memory& memory);
-  [[nodiscard]] std::shared_ptr<const MemoryRegion> registered(const cuda::Memory& memory);
+  [[nodiscard]] std::shared_ptr<const MemoryRegion> registered(const cuda::Memory& memory,
+                                                               uint32_t refusals);
+  void end_lease(std::shared_ptr<const MemoryRegion>* region) noexcept;
   void drop_if(const std::function<bool(const Entry&)>& condition);
   void drop(Entries::iterator entry) noexcept;
   [[nodiscard]] bool evict_one() noexcept;
@@ -57,8 +60,8 @@ class DeviceCache : public std::enable_shared_from_this<DeviceCache> {
   const Register registers_;
   const size_t most_;
   size_t bytes_ = 0;
-  uint64_t releases_ = 0;
-  Entries entries_;  // the last used first
+  uint64_t releases_ = 0;  // ends of leases and of regions
+  Entries entries_;        // the last used first
 };
 
 /// Keeps an entry from eviction.

@@ -23,7 +23,11 @@ constexpr const char* kConnections = "TERN_NET_CONNECTIONS";
 struct Setter {
   const char* network;  // the beginning of Served::network; empty: any provider of libfabric
   const char* variable;
-  unsigned since = 0;  // the first version with the variable
+  unsigned since = 0;      // the first version with the variable
+  std::string value = {};  // in place of the row's
+  [[nodiscard]] const std::string& value_in(const std::string& row) const noexcept {
+    return value.empty() ? row : value;
+  }
 };
 
 /// For a network without such a setting.
@@ -52,6 +56,11 @@ std::string cache_of(const Params& params) {
 
 std::string given(int64_t value) {
   return value < 0 ? "" : strf("%lld", static_cast<long long>(value));
+}
+
+/// opx compares the whole key with the port's table.
+std::string key_of_member(int64_t key) {
+  return key < 0 ? "" : strf("0x%llx", static_cast<unsigned long long>(key | (kMostKey + 1)));
 }
 
 /// UCX wants a key without the bit of membership.
@@ -92,7 +101,9 @@ std::vector<Row> rows(const Params& params) {
       {kConnections, shown, connections, "connections", true, kRemark, kRemark},
       {"TERN_NET_PKEY",
        key_without_membership(params.net_pkey),
-       {{"ucx", "UCX_IB_PKEY"}, {"opx", "FI_OPX_PKEY", 121}, {"psm3", "PSM3_PKEY"}},
+       {{"ucx", "UCX_IB_PKEY"},
+        {"opx", "FI_OPX_PKEY", 121, key_of_member(params.net_pkey)},
+        {"psm3", "PSM3_PKEY"}},
        "P_Key",
        true,
        kError,
@@ -164,7 +175,7 @@ std::vector<Option> options_for(const Params& params, const Served& served) {
   for (const Row& row : rows(params))
     for (const Setter& one : setters_in(row, served))
       if (!row.value.empty() && one.variable != nullptr && served.version >= one.since)
-        options.push_back({one.variable, row.value});
+        options.push_back({one.variable, one.value_in(row.value)});
   return options;
 }
 
@@ -173,7 +184,7 @@ std::vector<Option> options_for_libfabric(const Params& params) {
   for (const Row& row : rows(params))
     for (const Setter& one : row.setters)
       if (!row.value.empty() && one.variable != nullptr && std::strcmp(one.network, "ucx") != 0)
-        options.push_back({one.variable, row.value});
+        options.push_back({one.variable, one.value_in(row.value)});
   return options;
 }
 
@@ -212,7 +223,7 @@ std::string facts_in_words(const Params& params, const Served& served) {
       if (served.version < one.since) continue;
       const auto user =
           one.variable == nullptr ? std::nullopt : EnvironmentPresets::of_user(one.variable);
-      value = user.value_or(row.value);
+      value = user.value_or(one.value_in(row.value));
     }
     if (!value.empty()) text += strf(", %s %s", row.words, value.c_str());
   }

@@ -96,11 +96,11 @@ std::vector<Port> named_in(const std::string& devices, std::vector<Port> ports) 
         list.find("," + adapter + ",") != std::string::npos)
       named.push_back(port);
   }
-  return named.empty() ? ports : named;
+  return list.find(",all,") != std::string::npos ? ports : named;
 }
 
 std::vector<Port> suitable(const Params& params, std::vector<Port> ports) {
-  const std::string gids = gids_in_words(ports), keys = keys_in_words(ports);
+  const std::string keys = keys_in_words(ports);
   const bool had = !ports.empty();
   std::erase_if(ports, [&](const Port& port) { return !has_key(port, params.net_pkey); });
   if (had && ports.empty())
@@ -108,6 +108,7 @@ std::vector<Port> suitable(const Params& params, std::vector<Port> ports) {
                 strf("TERN_NET_PKEY=0x%llx: no active port of this host is in this partition; the "
                      "keys here: %s. Set another key, or unset TERN_NET_PKEY",
                      static_cast<unsigned long long>(params.net_pkey), keys.c_str()));
+  const std::string gids = gids_in_words(ports);
   std::erase_if(ports, [&](const Port& port) { return !has_gid(port, params.net_gid); });
   if (had && ports.empty())
     throw Error(MPI_ERR_OTHER,

@@ -23,9 +23,10 @@ OfiEndpoint::OfiEndpoint(core::Process& process, Port& port, Sink& sink,
       process_(process),
       port_(port),
       address_(address),
-      reason_(strf("libfabric: %s over %s%s", port.fabric->provider().c_str(),
-                   port.fabric->domain(),
-                   net::facts_in_words(process.params, port.fabric->served()).c_str())),
+      reason_(strf(
+          "libfabric: %s over %s%s", port.fabric->provider().c_str(), port.fabric->domain(),
+          process.explain.on() ? net::facts_in_words(process.params, port.fabric->served()).c_str()
+                               : "")),
       to_(port.insert(address)) {}
 
 bool OfiEndpoint::begun(ssize_t result) noexcept {

@@ -274,7 +274,8 @@ bool Fabric::take_rdma(Infos infos, uint64_t op_flags) {
 
 std::string Fabric::why_no_devices() const {
   if ((chosen_->caps & FI_HMEM) != 0) return {};
-  if (!is_fast()) return strf("libfabric's provider %s is not of RDMA adapters", provider_.c_str());
+  if (!is_fast())
+    return strf("libfabric's provider %s does not use an RDMA adapter", provider_.c_str());
   if (!has_gpus_)
     return "CUDA was not initialised at MPI_Init. Cure: call cudaSetDevice or cuInit before "
            "MPI_Init";

@@ -47,8 +47,9 @@ Opened open(const char* name) {
 
 }  // namespace
 
-void preset(EnvironmentPresets* presets, size_t ranks) {
-  presets->set("FI_HMEM", "system");  // prevents initialising CUDA
+// Without "cuda", libfabric does not initialise CUDA.
+void preset(EnvironmentPresets* presets, size_t ranks, bool has_gpus) {
+  presets->set("FI_HMEM", has_gpus ? "system;cuda" : "system");
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   presets->set("FI_MR_CACHE_MONITOR", "disabled");  // would patch the sanitizer's functions
 #endif

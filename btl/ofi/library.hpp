@@ -30,7 +30,7 @@ struct Library {
 inline constexpr uint32_t kApi = FI_VERSION(1, 17);
 
 /// Tern's settings for a job of `ranks` ranks, until the first Port is open.
-void preset(EnvironmentPresets* presets, size_t ranks);
+void preset(EnvironmentPresets* presets, size_t ranks, bool has_gpus);
 /// library() returns null with the reason on failure.
 [[nodiscard]] const Library* library(const std::string& file, std::string* why);
 

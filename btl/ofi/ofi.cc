@@ -227,6 +227,13 @@ Armed Ofi::arm() noexcept {
 
 namespace {
 
+/// Whether the program has initialised CUDA.
+bool has_gpus() noexcept {
+  const cuda::Driver* const driver = cuda::driver();
+  int count = 0;
+  return driver != nullptr && driver->cuDeviceGetCount(&count) == CUDA_SUCCESS && count > 0;
+}
+
 /// The GPU of the current context, if the program has chosen one.
 std::optional<topo::PciAddress> gpu_of_process() {
   const cuda::Driver* const driver = cuda::driver();
@@ -242,7 +249,7 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   if (!net::is_wanted(process, "ofi")) return nullptr;
   std::string why;
   EnvironmentPresets presets;
-  preset(&presets, static_cast<size_t>(process.world_size));
+  preset(&presets, static_cast<size_t>(process.world_size), has_gpus());
   for (const net::Option& one : net::options_for_libfabric(process.params))
     presets.set(one.name, one.value);
   const Library* const opened = library(process.params.ofi_library, &why);
@@ -261,7 +268,7 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
                   gpu.value_or(topo::PciAddress{})};
   for (std::vector<std::string> refused;;) {
     const auto fabric =
-        std::make_shared<Fabric>(*opened, wanted, choice, near, refused, gpu.has_value());
+        std::make_shared<Fabric>(*opened, wanted, choice, near, refused, has_gpus());
     fabric->set_traffic_class(net::traffic_word(process.params));
     try {
       auto made = std::make_unique<Ofi>(process, sink, book, fabric, 0);

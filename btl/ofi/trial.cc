@@ -20,10 +20,10 @@ std::string attempt() {
   std::vector<std::string> complaints;
   const Params params = Params::from(::environ, &complaints);
   EnvironmentPresets presets;
-  preset(&presets, 2);
+  const bool has_gpus = net::load_gpus();
+  preset(&presets, 2, has_gpus);
   for (const net::Option& one : net::options_for_libfabric(params))
     presets.set(one.name, one.value);
-  const bool has_gpus = net::load_gpus();
   const Library* const opened = library(params.ofi_library, &why);
   if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
   const auto fabric = std::make_shared<Fabric>(*opened, params.ofi_provider, net::Choice{}, Near{},

@@ -13,7 +13,8 @@ namespace tern::btl::ucx {
 // clang-format off
 #define TERN_UCX_FUNCTIONS(X)                                                                  \
   X(ucp_get_version) X(ucp_init_version) X(ucp_config_read)                                    \
-  X(ucp_config_release) X(ucp_cleanup) X(ucp_context_query) X(ucp_worker_create) X(ucp_worker_destroy)              \
+  X(ucp_config_release) X(ucp_cleanup) X(ucp_context_query) X(ucp_worker_create)               \
+  X(ucp_worker_destroy)                                                                        \
   X(ucp_worker_query) X(ucp_worker_release_address) X(ucp_worker_progress)                     \
   X(ucp_worker_set_am_recv_handler) X(ucp_worker_flush_nbx) X(ucp_worker_arm)                  \
   X(ucp_worker_get_efd) X(ucp_ep_create) X(ucp_ep_close_nbx) X(ucp_ep_flush_nbx)               \

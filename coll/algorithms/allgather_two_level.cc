@@ -17,16 +17,10 @@ void exchange_hosts(Builder& b) {
   const auto mine =
       static_cast<int32_t>(std::find(leaders.begin(), leaders.end(), b.rank()) - leaders.begin());
   const auto leader = [&](int32_t host) {
-    return leaders[static_cast<size_t>((host + 2 * hosts) % hosts)];
+    return leaders[static_cast<size_t>((host + hosts) % hosts)];
   };
   const auto runs_up_to = [&](int32_t last, int32_t count) {
-    std::vector<int32_t> ranks;
-    for (int32_t host = last - count + 1; host <= last; ++host) {
-      const std::vector<int32_t> of = b.levels()->host_of(leader(host));
-      ranks.insert(ranks.end(), of.begin(), of.end());
-    }
-    std::sort(ranks.begin(), ranks.end());
-    return runs_of(ranks);
+    return runs_of_hosts(*b.levels(), leaders, last - count + 1, count);
   };
   for (int32_t distance = 1; distance < hosts; distance *= 2) {
     const int32_t count = std::min(distance, hosts - distance);

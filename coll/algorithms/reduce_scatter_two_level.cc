@@ -90,13 +90,7 @@ class Halving {
  private:
   [[nodiscard]] int32_t count() const noexcept { return static_cast<int32_t>(leaders_.size()); }
   [[nodiscard]] std::vector<RankRun> runs_between(int32_t first, int32_t end) const {
-    std::vector<int32_t> ranks;
-    for (int32_t host = first; host < end; ++host) {
-      const std::vector<int32_t> of = b_.levels()->host_of(leaders_[static_cast<size_t>(host)]);
-      ranks.insert(ranks.end(), of.begin(), of.end());
-    }
-    std::sort(ranks.begin(), ranks.end());
-    return runs_of(ranks);
+    return runs_of_hosts(*b_.levels(), leaders_, first, end - first);
   }
   void send(int32_t to, int32_t first, int32_t end) const {
     for (const RankRun& run : runs_between(first, end))

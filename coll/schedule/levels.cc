@@ -113,4 +113,17 @@ std::vector<RankRun> runs_of(const std::vector<int32_t>& ranks) {
   return runs;
 }
 
+std::vector<RankRun> runs_of_hosts(const Levels& levels, const std::vector<int32_t>& leaders,
+                                   int32_t first, int32_t count) {
+  const auto hosts = static_cast<int32_t>(leaders.size());
+  std::vector<int32_t> ranks;
+  for (int32_t host = first; host < first + count; ++host) {
+    const auto number = static_cast<size_t>(((host % hosts) + hosts) % hosts);
+    const std::vector<int32_t> of = levels.host_of(leaders[number]);
+    ranks.insert(ranks.end(), of.begin(), of.end());
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return runs_of(ranks);
+}
+
 }  // namespace tern::coll

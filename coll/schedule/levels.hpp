@@ -32,5 +32,9 @@ struct RankRun {
   int32_t first, count;
 };
 [[nodiscard]] std::vector<RankRun> runs_of(const std::vector<int32_t>& ranks);
+/// The ranks of `count` hosts from the host of leaders[first] on, modulo the number of leaders.
+[[nodiscard]] std::vector<RankRun> runs_of_hosts(const Levels& levels,
+                                                 const std::vector<int32_t>& leaders, int32_t first,
+                                                 int32_t count);
 
 }  // namespace tern::coll

@@ -235,7 +235,7 @@ void Transfers::take(const PeerState& from, const wire::Done& done) noexcept {
   context_.requests.fail(
       *request,
       {wire::class_from(done.error),
-       strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",
+       strf("the receiver (rank %d) could not take the data: is the send buffer valid memory?",
             request->to.rank)});
 }
 

@@ -32,7 +32,7 @@ bool RdmaBlock::settle(ProtocolContext& context, const Buffer& buffer) noexcept 
   if (failure) return false;
   device_ = &job.device();
   const bool is_orderly = !cuda::needs_flush(*device_) || cuda::can_flush(*device_);
-  if (is_orderly && ends_soon(job)) return true;
+  if (is_orderly && ends_soon(job)) return !job.failed();
   job.abandon();
   return false;
 }

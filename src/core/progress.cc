@@ -39,9 +39,9 @@ struct Polling {
 };
 constinit thread_local Polling polling __attribute__((tls_model("initial-exec")));
 
-// A long yield was a switch or an interrupt; the kernel's count of switches tells. Threads of the
-// kernel rarely take the core, for microseconds. Polling programs switch at every yield; computing
-// programs take long.
+// A long yield was a switch or an interrupt; the kernel's count of switches tells. Two yields in a
+// row with a switch, or a yield of more than kComputesNs, mean another program on the core. A
+// single short switch may be a thread of the kernel.
 void note_yield(int64_t began_ns) noexcept {
   constexpr int64_t kComputesNs = 100'000;
   const int64_t now = now_ns(), took = now - began_ns;

@@ -87,6 +87,7 @@ class DeviceCacheTest : public testing::Test {
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   core::Process process_;
+  size_t refusals_ = 0;
   FakeLibrary library_;
 };
 
@@ -214,6 +215,35 @@ TEST_F(DeviceCacheTest, RefusedMemoryIsAskedForAgainAfterARelease) {
   EXPECT_EQ(library_.asked, 3u);
   EXPECT_EQ(counts().bytes, kBytes);
   free(two);
+}
+
+TEST_F(DeviceCacheTest, RefusedMemoryIsAskedForAgainAfterTheEndOfALease) {
+  const auto all = cache();
+  const CUdeviceptr one = allocate(), two = allocate();
+  library_.most = 1;
+  auto used = all->lease(block(one));
+  EXPECT_EQ(all->lease(block(two)), nullptr);
+  used.reset();
+  EXPECT_NE(all->lease(block(two)), nullptr) << "the idle region is evicted";
+  EXPECT_EQ(counts().evicted, 1u);
+  free(one);
+  free(two);
+}
+
+TEST_F(DeviceCacheTest, MemoryThatIsAlwaysRefusedIsAskedForLessAndLess) {
+  const auto all = cache();
+  const CUdeviceptr good = allocate(), bad = allocate();
+  for (int i = 0; i < 64; ++i) {
+    library_.most = SIZE_MAX;
+    all->lease(block(good)).reset();
+    library_.most = 0;
+    const size_t before = library_.asked;
+    EXPECT_EQ(all->lease(block(bad)), nullptr);
+    refusals_ += library_.asked != before;
+  }
+  EXPECT_LE(refusals_, 7u);
+  free(good);
+  free(bad);
 }
 
 TEST_F(DeviceCacheTest, ALeaseOutlivesTheTransportsPart) {

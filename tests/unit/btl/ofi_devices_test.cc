@@ -2,8 +2,11 @@
 // Device memory at libfabric: the attributes of registrations, in a domain of the test.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 
+#include "base/environment.hpp"
+#include "btl/ofi/library.hpp"
 #include "btl/ofi/regions.hpp"
 
 namespace tern::btl::ofi {
@@ -103,6 +106,15 @@ TEST_F(OfiDevices, OpenRegionsEndWithThePort) {
   EXPECT_EQ(seen.closed, 1);
   regions.close(region);
   EXPECT_EQ(seen.closed, 1);
+}
+
+// libfabric registers device memory only after initialising CUDA.
+TEST(OfiPresets, LibfabricInitialisesCudaIfTheProgramHas) {
+  for (const bool has_gpus : {false, true}) {
+    EnvironmentPresets presets;
+    preset(&presets, 2, has_gpus);
+    EXPECT_STREQ(::getenv("FI_HMEM"), has_gpus ? "system;cuda" : "system");
+  }
 }
 
 }  // namespace

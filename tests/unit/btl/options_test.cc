@@ -77,7 +77,8 @@ TEST(NetOptions, AMissingPartitionIsAnError) {
   const Params key = with("TERN_NET_PKEY", "0x8001");
   EXPECT_EQ(value_for(key, kUcx, "UCX_IB_PKEY"), "0x1");
   EXPECT_EQ(value_for(with("TERN_NET_PKEY", "0xffff"), kUcx, "UCX_IB_PKEY"), "0x7fff");
-  EXPECT_EQ(value_for(key, kOpx, "FI_OPX_PKEY"), "0x1");
+  EXPECT_EQ(value_for(key, kOpx, "FI_OPX_PKEY"), "0x8001");
+  EXPECT_EQ(value_for(with("TERN_NET_PKEY", "0x22"), kOpx, "FI_OPX_PKEY"), "0x8022");
   EXPECT_EQ(value_for(key, kOldOpx, "FI_OPX_PKEY"), "");
   EXPECT_EQ(value_for(key, kPsm3, "PSM3_PKEY"), "0x1");
   EXPECT_EQ(answer(key, kUcx), Answer::kSilent);
@@ -124,7 +125,8 @@ TEST(NetOptions, LibfabricReadsTheVariablesOfAllProvidersBeforeTheChoice) {
   Params params = with("TERN_NET_PKEY", "1");
   params.set("TERN_NET_CACHE", "1m");
   const std::vector<Option> all = options_for_libfabric(params);
-  for (const char* name : {"FI_OPX_PKEY", "PSM3_PKEY"}) EXPECT_EQ(value_in(all, name), "0x1");
+  EXPECT_EQ(value_in(all, "FI_OPX_PKEY"), "0x8001");
+  EXPECT_EQ(value_in(all, "PSM3_PKEY"), "0x1");
   EXPECT_EQ(value_in(all, "FI_MR_CACHE_MAX_SIZE"), "1048576");
   EXPECT_EQ(value_in(all, "UCX_TLS"), "");
 }

@@ -113,6 +113,7 @@ TEST_F(Ports, TheUsersDevicesSelectThem) {
   EXPECT_EQ(named("eth0,mlx5_1:1"), "mlx5_1:1 ");
   EXPECT_EQ(named("mlx5_0"), "mlx5_0:1 ");
   EXPECT_EQ(named("all"), "mlx5_0:1 mlx5_1:1 ");
+  EXPECT_EQ(named("eth0"), "") << "TCP only";
 }
 
 }  // namespace
