@@ -10,7 +10,7 @@
 
 namespace tern::btl {
 
-inline constexpr uint32_t kWireVersion = 16;
+inline constexpr uint32_t kWireVersion = 17;
 
 struct ConnectionInfo {
   uint32_t wire_version;

@@ -100,9 +100,9 @@ int Coll::poll(void* self) noexcept {
   return events;
 }
 
-void Coll::refuse(core::Communicator& communicator, const std::string& why,
-                  const std::string& error) noexcept {
-  hear(communicator, why);
+void Coll::refuse(core::Communicator& communicator, const Failure& why,
+                  const Failure& error) noexcept {
+  hear(communicator, why.text);
   context_.executions.refuse(communicator, why, error);
   context_.flights.refuse(communicator, why, error);
 }

@@ -69,8 +69,8 @@ class Coll final : UnderWay, ScheduleMaker {
   [[nodiscard]] CommState& state_of(core::Communicator& communicator) override {
     return context_.state_of(communicator);
   }
-  TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
-                        const std::string& error) noexcept override;
+  TERN_COLD void refuse(core::Communicator& communicator, const Failure& why,
+                        const Failure& error) noexcept override;
   TERN_COLD void hear(core::Communicator& communicator, const std::string& why) noexcept override;
   [[nodiscard]] Failure run_instead(const Operation& operation, CallNumber number,
                                     uint32_t sequence, Execution** made) noexcept override;

@@ -343,9 +343,9 @@ void Execution::describe(WaitReport* report) const {
       }
 }
 
-void Execution::refused(const std::string& why) noexcept {
+void Execution::refused(const Failure& why) noexcept {
   broken_ = true;
-  note_error(MPI_ERR_OTHER, why.c_str());
+  note_error(why.code, why.text.c_str());
 }
 
 }  // namespace tern::coll

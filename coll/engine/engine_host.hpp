@@ -53,7 +53,7 @@ class Execution final : public CollRequest {
             std::shared_ptr<CachedSchedule> own = {});
   void check(std::unique_ptr<CallCheck> check) noexcept { check_ = std::move(check); }
   /// After refused(), the next advance() abandons the execution.
-  TERN_COLD void refused(const std::string& why) noexcept;
+  TERN_COLD void refused(const Failure& why) noexcept;
   void launch() noexcept;
   /// After advance() returns true, the execution may be freed.
   bool advance(int& events) noexcept;

@@ -63,8 +63,8 @@ void Executions::advance(int* events) noexcept {
   }
 }
 
-void Executions::refuse(core::Communicator& communicator, const std::string& why,
-                        const std::string& error) noexcept {
+void Executions::refuse(core::Communicator& communicator, const Failure& why,
+                        const Failure& error) noexcept {
   for (Execution* const execution : running_)
     if (execution->communicator == &communicator) {
       refusals_.broken_off(communicator, execution->number(), why);

@@ -33,8 +33,8 @@ class Executions final : public ExecutionOwner {
   void release(Execution& execution) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return running_.empty(); }
   void advance(int* events) noexcept;
-  TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
-                        const std::string& error) noexcept;
+  TERN_COLD void refuse(core::Communicator& communicator, const Failure& why,
+                        const Failure& error) noexcept;
 
   /// Errors of gather() mention `name`. Throws Error.
   void gather(core::Communicator& communicator, const void* mine, void* all, size_t bytes,

@@ -59,9 +59,14 @@ CallNumber number_of(const Notice& notice) noexcept {
   return {notice.number, notice.persistent != 0};
 }
 
-Notice make_notice(Notice::Says says, CallNumber number, int rank, const std::string& why) {
-  Notice notice{says, number.value, number.persistent ? 1U : 0U, rank, {}, {}};
-  why.copy(notice.why, sizeof notice.why - 1);
+int class_of_cause(int code) noexcept {
+  return code == MPI_ERR_PROC_ABORTED ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER;
+}
+
+Notice make_notice(Notice::Says says, CallNumber number, int rank, const Failure& why) {
+  Notice notice{says, number.value, number.persistent ? 1U : 0U, rank, {}, 0, {}};
+  notice.error = class_of_cause(why.code);
+  why.text.copy(notice.why, sizeof notice.why - 1);
   return notice;
 }
 
@@ -176,7 +181,7 @@ void Refusals::make_up(CommRefusals& state, bool persistent, CallKind kind) {
   core::Communicator& comm = state.communicator;
   const bool tells = refused.followed != 0 || !match(refused.kind, kind, comm);
   Notice notice = make_notice(Notice::Says::kInstead, {next(comm, persistent), persistent},
-                              comm.rank(), refused.why.text);
+                              comm.rank(), refused.why);
   notice.kind = kind;
   if (++refused.followed == kFollowed) drop_deferred(state, persistent);
   if (tells) tell_all(comm, notice);
@@ -192,11 +197,12 @@ void Refusals::compare(CommRefusals& state, const RefusalState::Heard& heard) {
       comm.numbers.of(persistent).recent >> age * kBitsOfOne & ((1 << kBitsOfOne) - 1);
   if (own == kNoCall || match(kind_of(own), notice.kind, comm)) return;
   end_collectives(
-      state, strf("rank %d%s refused a call (%s) and went on with %s, but this rank called %s",
-                  comm.named(notice.rank), heard.across ? " of the other group" : "", notice.why,
-                  words_of(notice.kind, comm).c_str(), words_of(kind_of(own), comm).c_str()));
+      state, failure(MPI_ERR_OTHER,
+                     "rank %d%s refused a call (%s) and went on with %s, but this rank called %s",
+                     comm.named(notice.rank), heard.across ? " of the other group" : "", notice.why,
+                     words_of(notice.kind, comm).c_str(), words_of(kind_of(own), comm).c_str()));
   core::Communicator& on = comm.inter() && !heard.across ? *comm.side : comm;
-  send(tell(make_notice(Notice::Says::kTakesPart, number_of(notice), comm.rank(), "")), on,
+  send(tell(make_notice(Notice::Says::kTakesPart, number_of(notice), comm.rank(), {})), on,
        notice.rank);
 }
 
@@ -217,7 +223,7 @@ void Refusals::tell_waiting(CommRefusals& state) {
   refused.waited = 0;
   core::Communicator& comm = state.communicator;
   const CallNumber number{next(comm, refused.persistent), refused.persistent};
-  tell_all(comm, make_notice(Notice::Says::kAbsent, number, comm.rank(), refused.why.text));
+  tell_all(comm, make_notice(Notice::Says::kAbsent, number, comm.rank(), refused.why));
 }
 
 void Refusals::freeing(const core::Communicator& comm) noexcept {
@@ -238,8 +244,8 @@ void Refusals::refuse_call(core::Communicator& comm, CallNumber number,
       troubled_ = true;
       trouble_of(state).refused.push_back({number, 0});
       const char* const name = error_class_name(why.code);
-      tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(),
-                                 why.text.empty() && name != nullptr ? name : why.text));
+      const std::string text = why.text.empty() && name != nullptr ? name : why.text;
+      tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), {why.code, text}));
     }
   } catch (const std::exception&) {
     log_line("no memory to notify the other ranks of this rank's refusal of a collective");
@@ -332,8 +338,9 @@ void Refusals::take(CommRefusals& state, const RefusalState::Heard& heard, bool 
     return;
   }
   if (notice.says == Notice::Says::kTakesPart)
-    return end_collectives(state, strf("rank %d%s took part in a collective refused by this rank",
-                                       comm.named(notice.rank), where));
+    return end_collectives(
+        state, failure(MPI_ERR_OTHER, "rank %d%s took part in a collective refused by this rank",
+                       comm.named(notice.rank), where));
   // A rank in a later call does not wait in this call.
   if (notice.says == Notice::Says::kAbsent &&
       (!come || behind(notice.number + 1, next(comm, notice.persistent != 0))))
@@ -354,9 +361,9 @@ void Refusals::take(CommRefusals& state, const RefusalState::Heard& heard, bool 
     return;
   }
   core::Communicator& on = comm.inter() && !heard.across ? *comm.side : comm;
-  send(tell(make_notice(Notice::Says::kTakesPart, number, comm.rank(), "")), on, notice.rank);
-  end_collectives(state,
-                  strf("rank %d%s takes no part: %s", comm.named(notice.rank), where, notice.why));
+  send(tell(make_notice(Notice::Says::kTakesPart, number, comm.rank(), {})), on, notice.rank);
+  end_collectives(state, failure(class_of_cause(notice.error), "rank %d%s takes no part: %s",
+                                 comm.named(notice.rank), where, notice.why));
 }
 
 void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent) {
@@ -382,13 +389,13 @@ void Refusals::end(core::Communicator& comm, const std::string& why) noexcept {
   const core::ChannelLock lock(channel_.progress);
   troubled_ = true;
   try {
-    end_collectives(under_way_.state_of(comm), why);
+    end_collectives(under_way_.state_of(comm), {MPI_ERR_OTHER, why});
   } catch (const std::exception&) {
     log_line("no memory to end the collectives of a communicator");
   }
 }
 
-void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
+void Refusals::end_collectives(CommRefusals& state, const Failure& why) {
   if (state.fate.dead_locked()) return;
   core::Communicator& comm = state.communicator;
   if (state.trouble != nullptr && state.trouble->deferred) {
@@ -396,14 +403,14 @@ void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
     --deferred_;
     channel_.progress.stay_awake(-1);
   }
-  Failure error{MPI_ERR_OTHER, why};
+  Failure error = why;
   if (!comm.fate.dead_locked())
     error.text +=
         strf(". No collective of %s works any more; MPI_Comm_dup makes a working communicator",
              comm.name.or_words("this communicator").c_str());
   state.fate.end(error);
   state.shares_memory = false;
-  under_way_.refuse(comm, why, error.text);
+  under_way_.refuse(comm, why, error);
   if (process_.threaded()) channel_.progress.wake();
 }
 
@@ -413,7 +420,7 @@ void Refusals::interrupt(core::Communicator& comm) noexcept {
   if (comm.coll == nullptr) return;
   try {
     auto& state = static_cast<CommRefusals&>(*comm.coll);
-    end_collectives(state, comm.fate.why());
+    end_collectives(state, {MPI_ERR_OTHER, comm.fate.why()});
   } catch (const std::bad_alloc&) {
     log_line("no memory to end the collectives of an interrupted communicator");
   }
@@ -438,7 +445,7 @@ int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
   const auto* const state = static_cast<const CommRefusals*>(comm.coll.get());
   if (TERN_LIKELY(state == nullptr || !state->fate.dead_locked())) return MPI_SUCCESS;
   try {
-    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->fate.why()));
+    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->fate.reason()));
   } catch (const std::bad_alloc&) {
     log_line("no memory to notify the other ranks of a persistent collective not started");
   }
@@ -446,7 +453,7 @@ int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
 }
 
 void Refusals::broken_off(core::Communicator& comm, CallNumber number,
-                          const std::string& why) noexcept {
+                          const Failure& why) noexcept {
   if (comm.fate.dead_locked()) return;
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));

@@ -49,6 +49,7 @@ struct Notice {
   uint32_t number, persistent;
   int32_t rank;  // sender's rank in its group
   CallKind kind;
+  int32_t error;  // MPI_ERR_PROC_ABORTED if a process is lost, else MPI_ERR_OTHER
   char why[164];
 };
 
@@ -108,8 +109,8 @@ class UnderWay {
  public:
   [[nodiscard]] virtual CommRefusals& state_of(core::Communicator& communicator) = 0;
   /// The caller of refuse() notifies the other ranks by broken_off().
-  virtual void refuse(core::Communicator& communicator, const std::string& why,
-                      const std::string& error) noexcept = 0;
+  virtual void refuse(core::Communicator& communicator, const Failure& why,
+                      const Failure& error) noexcept = 0;
   virtual void hear(core::Communicator& communicator, const std::string& why) noexcept = 0;
 
  protected:
@@ -148,7 +149,7 @@ class Refusals {
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept;
   /// broken_off() tells the other ranks not to wait for an active call.
   TERN_COLD void broken_off(core::Communicator& communicator, CallNumber number,
-                            const std::string& why) noexcept;
+                            const Failure& why) noexcept;
   void enter(CommRefusals& state) noexcept;
   void leave(CommRefusals& state) noexcept;
   /// catch_up() handles notices received before enter().
@@ -176,7 +177,7 @@ class Refusals {
   void take(CommRefusals& state, const RefusalState::Heard& heard, bool come);
   /// Handles stored notices before these numbers.
   void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
-  TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
+  TERN_COLD void end_collectives(CommRefusals& state, const Failure& why);
   void defer(CommRefusals& state, RefusalState::Deferred refusal);
   void make_up(CommRefusals& state, bool persistent, CallKind kind);
   /// Another rank's call must match this rank's call of the same number.

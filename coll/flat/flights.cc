@@ -63,8 +63,8 @@ void Flights::poll(int* events) noexcept {
   }
 }
 
-void Flights::refuse(core::Communicator& communicator, const std::string& why,
-                     const std::string& error) noexcept {
+void Flights::refuse(core::Communicator& communicator, const Failure& why,
+                     const Failure& error) noexcept {
   FlatCall* ended = nullptr;
   for (FlatQueue* const queue : flights_)
     if (&queue->communicator() == &communicator) {

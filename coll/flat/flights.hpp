@@ -44,8 +44,8 @@ class Flights final : public QueueOwner {
   void unlist(const FlatQueue& queue) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return flights_.empty(); }
   void poll(int* events) noexcept;
-  TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
-                        const std::string& error) noexcept;
+  TERN_COLD void refuse(core::Communicator& communicator, const Failure& why,
+                        const Failure& error) noexcept;
 
   [[nodiscard]] std::unique_ptr<Slab> make_slab(core::Communicator& communicator, Slab::Size size,
                                                 const Lane* flight) override;

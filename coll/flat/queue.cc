@@ -277,13 +277,13 @@ void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
   report->wait_for(static_cast<int>(communicator_.peer(late).rank));
 }
 
-void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
+void FlatQueue::refuse(const Failure& why, FlatCall** ended) noexcept {
   if (state_ != State::kMet) return;  // schedules fail by themselves
   writing_ = nullptr;
   slab_->lane().go_to(epochs_);  // peers may still read posts
   for (FlatCall* call = std::exchange(calls_.first, nullptr); call != nullptr;) {
     FlatCall* const following = call->next_;
-    call->take_error(failure(MPI_ERR_OTHER, "%s", why.c_str()));
+    call->take_error(failure(why.code, "%s", why.text.c_str()));
     call->end_epochs();
     call->next_ = std::exchange(*ended, call);
     call = following;

@@ -95,7 +95,7 @@ class FlatQueue {
   }
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
   [[nodiscard]] const FlatCall* first() const noexcept { return calls_.first; }
-  void refuse(const std::string& why, FlatCall** ended) noexcept;
+  void refuse(const Failure& why, FlatCall** ended) noexcept;
   void describe(const FlatCall& call, WaitReport* report) const;
   bool listed = false;
 
