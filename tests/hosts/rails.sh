@@ -31,8 +31,8 @@ ip link add rail type bridge && ip link set rail up
 for host in h1 h2; do
   ip link add "$host-2" type veth peer name eth2 netns "$(cat "$hosts_dir/$host.pid")" && ip link set "$host-2" master rail up
 done
-# UCX pairs interfaces in the order of the kernel's list, which depends on the name, and differs between hosts: with pairs
-# across both networks, one interface carries all. A name with the same order on both hosts is chosen.
+# UCX pairs interfaces in the kernel's order, and the order depends on names and hosts. Pairs across two networks leave an interface
+# idle, so the loop looks for a name with equal orders.
 first_of() { (on_host "$1" ls -U /sys/class/net) | grep -m 1 -x -e eth0 -e "$second"; }
 second=eth2
 for number in {3..30}; do
