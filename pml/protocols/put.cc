@@ -125,7 +125,7 @@ extern const Protocol kPut{
     .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PutSender>(context, request);
     },
-    // A nonzero address means one block of host memory.
+    // An address without a key means one block of host memory.
     .viable_to_receive =
         [](const ProtocolContext& context, const RecvRequest& request, const Announced& announced) {
           return rdma_pays(context, request) && announced.rts.address != 0 &&

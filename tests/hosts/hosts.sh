@@ -156,7 +156,7 @@ net() {
   esac
 }
 
-# Addresses that did not answer would fail for seconds more ("No route to host").
+# The kernel refuses silent addresses for seconds ("No route to host").
 net_forget_failures() {
   local host
   ip neigh flush all

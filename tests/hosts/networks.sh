@@ -65,12 +65,19 @@ ended_in_time() {
     }' out
 }
 
+# talk SECONDS GRACE: starts a job in the background; returns once the job talks, or after 20 s.
+talk() {
+  local i
+  limit=60 job 2x2 ./talks "$@" >out 2>&1 &
+  for ((i = 0; i < 200; i++)); do grep -q begins out && break; sleep 0.1; done
+  sleep 0.5
+  grep -q begins out
+}
+
 # cut SECONDS: unplugs the cable of h2 for so long while a job talks for 8 s.
 cut() {
   local i begin
-  limit=40 job 2x2 ./talks 8 7 >out 2>&1 &
-  for ((i = 0; i < 200; i++)); do grep -q begins out && break; sleep 0.1; done
-  sleep 0.5
+  talk 8 7
   begin=$(date +%s%N)
   net h2 down
   sleep "$1"
@@ -94,11 +101,7 @@ end_job() {
 # or the job has ended, within 12 s; $seconds then passed. No process remains on h1.
 after() {
   local i begin
-  limit=60 job 2x2 ./talks 50 2 >out 2>&1 &
-  for ((i = 0; i < 200; i++)); do grep -q begins out && break; sleep 0.1; done
-  sleep 0.5
-  begin=$(date +%s%N)
-  grep -q begins out && "$1" || { end_job; cat out; echo "the job did not begin, or nothing could be broken"; return 1; }
+  talk 50 2 && begin=$(date +%s%N) && "$1" || { end_job; cat out; echo "the job did not begin, or nothing could be broken"; return 1; }
   for ((i = 0; i < 60; i++)); do
     [ "$(grep -o "^rank [01] lost" out | sort -u | wc -l)" = 2 ] || ! kill -0 $! 2>/dev/null && break
     sleep 0.2
