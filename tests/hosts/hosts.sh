@@ -145,12 +145,12 @@ net() {
     up) ip link set "$host" up && net_forget_failures ;;
     clear) net_clear "$host" ;;
     delay-1ms) net_profile "$host" "delay 1ms" 1000 0 0 0 0 ;;
-    delay-10ms) net_profile "$host" "delay 10ms" 10000 0 0 0 0 ;;
+    delay-50ms) net_profile "$host" "delay 50ms" 50000 0 0 0 0 ;;
     reorder) net_profile "$host" "delay 200us 50us reorder 5%" 200 50 5 0 0 ;;
     loss-1) net_profile "$host" "loss 1%" 0 0 0 1 0 ;;
     rate-100mbit) net_profile "$host" "rate 100mbit" 0 0 0 0 12500000 ;;
     *)
-      echo "net: unknown profile $what; profiles are delay-1ms, delay-10ms, reorder, loss-1, rate-100mbit"
+      echo "net: unknown profile $what; profiles are delay-1ms, delay-50ms, reorder, loss-1, rate-100mbit"
       return 1
       ;;
   esac

@@ -19,7 +19,7 @@ from .programs import Runner
 HERE = TOP / "tests/hosts"
 LIBRARY = HERE / "hosts.sh"
 NO_TESTS = (LIBRARY, HERE / "relay.c")
-PROFILES = ("delay-1ms", "reorder", "loss-1", "rate-100mbit")
+PROFILES = ("delay-1ms", "delay-50ms", "reorder", "loss-1", "rate-100mbit")
 BETWEEN = ("ucx", "ofi")  # transports to other hosts
 # Programs of tests/mpi for daily runs, and programs under profiles. --full and patterns add others.
 EVERY_DAY = ("coll_ops", "coll_random", "coll_typed", "comm_basics", "comm_create", "intercomm_basics", "persistent",
