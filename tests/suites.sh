@@ -3,8 +3,8 @@
 # A suite is a function suite_NAME, listed below. The last line of a suite is "N passed, N failed, N skipped".
 # In a fresh clone the usual suites should take 20 minutes on two cores. Slow tests with few additional findings belong
 # to --full. unit and asan also run the fuzz targets on the corpus.
-usual_suites=(fresh lint conformance unit mpi gpu hosts cmake images differential asan network tsan torch-smoke)
-long_suites=(clang dist fuzz rdma tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
+usual_suites=(fresh lint conformance unit mpi gpu hosts cmake images differential asan network tsan rdma torch-smoke)
+long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
 other_suites=(abi)
 full=
 
@@ -157,7 +157,7 @@ suite_fresh() { tests/fresh/run --prefix "$prefix" --build "$build" $full; }
 # tests/torch is skipped without PyTorch; only tests/torch/setup installs PyTorch.
 suite_torch-smoke() { tests/torch/run --prefix "$prefix" --build "$build/torch" --smoke; }
 suite_torch() { tests/torch/run --prefix "$prefix" --build "$build/torch" $full; }
-# Virtual machines with soft-RoCE; skipped without QEMU.
+# Virtual machines with soft-RoCE: one program in the usual part, as emulation is slow. Skipped without QEMU.
 suite_rdma() { ${prte:+env TERN_PRTE="$prte"} tests/rdma/run --prefix "$prefix" --build "$build/rdma" $full; }
 suite_tidy() { tests/tidy/run --build "$build"; }
 suite_dist() { tests/dist/run --build "$build"; }
@@ -269,7 +269,7 @@ end_group() {
 # MPICH and Open MPI from PyPI, for prterun and the differential tests. Offline these tests are skipped.
 prte=
 peers() {
-  case " ${suites[*]} " in *" mpi "* | *" hosts "* | *" differential "* | *" torch"*) ;; *) return 0 ;; esac
+  case " ${suites[*]} " in *" mpi "* | *" hosts "* | *" rdma "* | *" differential "* | *" torch"*) ;; *) return 0 ;; esac
   say "peers: MPICH and Open MPI, from PyPI"
   tests/bench/setup-peers "$build/peers" >"$logs/peers.log" 2>&1 || { sed 's/^/    /' "$logs/peers.log"; return 0; }
   prte=${TERN_PRTE:-$build/peers/openmpi}

@@ -118,7 +118,8 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[1]));
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[2]));
   char* space = malloc((size_t)2 * kBatch * (kMost + 8));
-  for (unsigned round = 0; round < 60; ++round) round_of(round, space);
+  const unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 60;
+  for (unsigned round = 0; round < rounds; ++round) round_of(round, space);
   free(space);
   OK(MPI_Comm_free(&comms[1]));
   OK(MPI_Comm_free(&comms[2]));

@@ -32,23 +32,26 @@ GUEST = """\
 # SPDX-License-Identifier: Apache-2.0
 # The first process of a machine: sets up the network, then runs commands of the shared folder one after another, or beside each other.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
-for word in $(cat /proc/cmdline); do case $word in rig.*) declare "${word#rig.}";; esac; done
-hostname "m$number"
+for word in $(</proc/cmdline); do case $word in rig.*) declare "${word#rig.}";; esac; done
+echo "m$number" >/proc/sys/kernel/hostname
 binds="%(binds)s"
 if [ -n "$binds" ]; then
   mkdir /run/outside
   mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,ro,cache=loose outside /run/outside
   for folder in $binds; do mount --bind "/run/outside$folder" "$folder"; done
 fi
-ip link set lo up
-if [ "$number" = 0 ]; then
-  ip link add e0 type bridge
-  for ((i = 0; i < links; i++)); do ip link set "eth$i" mtu 9000 master e0 up; done
-else
-  ip link set eth0 name e0
-fi
-ip link set e0 mtu 9000 up
-ip addr add %(network)s.$((number + 1))/24 dev e0
+{ # one process for all lines: a new process is slow under emulation
+  echo "link set lo up"
+  if [ "$number" = 0 ]; then
+    echo "link add e0 type bridge"
+    for ((i = 0; i < links; i++)); do echo "link set eth$i mtu 9000 master e0 up"; done
+  else
+    echo "link set eth0 name e0"
+  fi
+  echo "link set e0 mtu 9000 up"
+  echo "addr add %(network)s.$((number + 1))/24 dev e0"
+} >/tmp/network
+ip -batch /tmp/network
 rdma link add rxe0 type rxe netdev e0
 ulimit -l unlimited
 ulimit -c 0

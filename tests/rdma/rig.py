@@ -18,7 +18,7 @@ from init import AGENT, GUEST
 from system import RigError
 
 PACKAGES = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio", "depmod": "kmod", "rdma": "iproute2",
-            "ibv_devices": "ibverbs-utils", "dpkg-deb": "dpkg"}
+            "ibv_devices": "ibverbs-utils", "dpkg-deb": "dpkg", "xz": "xz-utils"}
 BOOT_LIMIT_S = 60  # and 30 for each machine after the second
 NETWORK = "10.77.0"
 
@@ -37,7 +37,7 @@ class Machine:
         self.count = 0
         links = [other for other in range(1, len(rig))] if number == 0 else [number]
         words = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", rig.accelerator, "-cpu", "max", "-m", rig.memory, "-smp", str(rig.cores), "-display", "none",
-                 "-no-reboot", "-kernel", str(rig.system.image), "-initrd", str(rig.system.initramfs),
+                 "-nodefaults", "-no-reboot", "-kernel", str(rig.system.image), "-initrd", str(rig.system.initramfs),
                  "-serial", f"file:{self.log}", "-monitor", "none",
                  "-append", f"console=ttyS0 quiet panic=-1 mitigations=off net.ifnames=0 rig.number={number} rig.links={len(links)}"]
         shares = {"root": rig.system.root, "rig": rig.share, **({"outside": "/"} if rig.system.binds else {})}
