@@ -41,6 +41,7 @@ class Key {
     add(values.size());
     for (const auto value : values) add(static_cast<uint64_t>(value));
   }
+  [[nodiscard]] std::pair<uint64_t, uint64_t> halves() const noexcept { return {low_, high_}; }
   bool operator==(const Key&) const = default;
   struct Hash {
     size_t operator()(const Key& key) const noexcept { return key.low_; }
