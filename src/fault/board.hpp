@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharedBoard: the board of an agreement in shared memory. DeathList: the host's dead processes.
-// Why: memory that outlives any rank keeps the halves of dead ranks readable.
-// Lifetime: the caller's mappings outlive both. Threads: any process may add to a list; an entry
-// has one writer, its owner.
+// Why: the halves of dead ranks stay readable in mapped memory.
+// Lifetime: the caller's mappings outlive both. Threads: any process may add to a list; only the
+// owner writes an entry.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace tern::fault {
 
-/// A rank's entry for one communicator; shared memory starts zeroed.
+/// A rank's entry for a communicator; shared memory starts zeroed.
 struct alignas(64) BoardEntry {
   struct Half {
     std::atomic<uint64_t> number{0};
@@ -25,12 +25,12 @@ struct alignas(64) BoardEntry {
 };
 static_assert(sizeof(BoardEntry) == 64);
 
-/// Each cell has a process number plus one. A writer that dies in add() blocks no other writer.
+/// A cell has a process number plus 1. A writer's death in add() blocks no other writer.
 class DeathList {
  public:
   explicit DeathList(std::span<std::atomic<uint32_t>> cells) noexcept : cells_(cells) {}
 
-  /// Adds a process once; returns its position, or the count of cells if the list is full.
+  /// Adds a process once; returns the position, or the count of cells if the list is full.
   uint32_t add(uint32_t process) noexcept;
   /// Returns the length of the list, from a length known earlier.
   [[nodiscard]] uint32_t length(uint32_t known = 0) const noexcept {
@@ -56,8 +56,7 @@ struct DeathQuery {
 
 class SharedBoard {
  public:
-  /// `entries` has an entry per member, null while a member has none; `processes` their numbers in
-  /// the list.
+  /// `entries` has an entry per member, or null; `processes` has the members' numbers in the list.
   SharedBoard(int self, std::span<BoardEntry* const> entries, std::span<const uint32_t> processes,
               DeathList list, DeathQuery query) noexcept
       : self_(self), entries_(entries), processes_(processes), list_(list), query_(query) {}

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // HostAgreement: combines the words of hosts into one result for all living ranks, by messages.
 // Leaders: a host's word is the same for all its ranks (fault/agreement.hpp). The lowest living
-// rank acts for its host; its successor first reads the board for a result that the dead leader
-// recorded. Root: the lowest living host decides, as far as a rank knows. While the first host
-// lives, votes go up a tree of hosts and merge; a host with a dead parent votes for itself at the
-// root. Any later root hears each living host directly, and asks hosts, because a host may already
-// have a result. Safety: a result is recorded on the board of a host before any message carries it.
-// A host that voted for a root refuses results of lower roots, and a host with a result answers a
-// root with it, so a later root can only decide the same. Hosts learn of deaths through one list
-// per host, so a successor knows all deaths that its predecessor knew. Early return: step() returns
-// kDone before other hosts have the result. The object then answers messages until the end of the
-// communicator's next agreement; it need not watch for deaths. See: tests/unit/fault/hosts_test.cc
-// (model), README.md (proof).
+// rank acts for its host. A successor first reads the board for a result that a dead leader
+// recorded. Root: the lowest living host decides. Votes for the first host go up a tree of hosts
+// and merge; a host with a dead parent votes at the root itself. Any later root hears each living
+// host directly, and asks hosts without a vote, because a host may already have a result. Safety: a
+// result is recorded on a host's board before any message carries the result. A host that voted for
+// a root refuses results of lower roots, and a host with a result answers a root with the result,
+// so a later root can only decide the same. Early return: done() does not imply that other hosts
+// have the result. The object then sends and answers messages until the end of the communicator's
+// next agreement, and ignores deaths. Threads: the caller's. Cost: two messages per host. See:
+// README.md; tests/unit/fault/hosts_test.cc; Herault et al., Practical scalable consensus for
+// pseudo-synchronous distributed systems, 2015.
 #pragma once
 
 #include <concepts>
@@ -26,8 +26,8 @@
 
 namespace tern::fault {
 
-/// The members of each host, ascending, and a tree of hosts. All ranks pass the same hosts: those
-/// with a member outside the last result's failed members.
+/// The members of each host, ascending, and a tree of hosts; the same on all ranks and for all
+/// agreements of a communicator, although members die.
 class Hosts {
  public:
   Hosts(std::vector<std::vector<int>> members, int arity);
@@ -70,8 +70,9 @@ struct HostResult {
   bool operator==(const HostResult&) const = default;
 };
 
-/// is_dead() says yes only for processes that will never store or send again, and keeps its
-/// answers on the host. Messages between two living ranks arrive once, in any order.
+/// is_dead() may say no for a while after a death, but says yes only for a process that will never
+/// store or send again. Messages between living ranks arrive once, in any order.
+/// recorded() reads what a rank of this host gave to record().
 template <class P>
 concept HostPort = requires(P& port, int member, const HostMessage& message,
                             const HostResult& result) {
@@ -88,7 +89,8 @@ class HostAgreement {
 
   /// `word` is the result of the agreement on this host.
   void start(Word word) { own_ = std::move(word); }
-  /// Makes one access to the board, or sends one message. Throws std::bad_alloc.
+  /// Makes one access to the board, or sends one message; may ask for deaths more than once, since
+  /// answers only turn to yes. Throws std::bad_alloc.
   template <HostPort P>
   Progress step(P& port);
   template <HostPort P>

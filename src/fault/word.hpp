@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Word: the contribution of a rank or a host to an agreement, and the result: a flag, the failed
+// Word: a contribution to an agreement by a rank or a host, or the result: a flag, the failed
 // members, and the failures that all contributors have acknowledged.
 // Why: words merge in any order and more than once, so trees and repeated messages are harmless.
 #pragma once
@@ -11,7 +11,7 @@ namespace tern::fault {
 
 struct Word {
   uint32_t flag = ~0U;
-  std::vector<int> failed, acked;  // ascending; `acked` may have members that `failed` lacks
+  std::vector<int> failed, acked;  // ascending; `acked` may have more members than `failed`
 
   /// Throws std::bad_alloc.
   void merge(const Word& other);

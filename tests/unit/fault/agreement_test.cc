@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agreement on one host: a model visits all interleavings of all accesses of three ranks, with the
+// Agreement on a host: a model visits all interleavings of all accesses of three ranks, with the
 // death of any ranks before any access. Reports of deaths reach the list at any later time.
-// Reductions: none among living ranks. A rank that has returned from its last number does not die,
-// because it stores nothing more and all others have only its final half to read.
+// Reductions: none among living ranks. A rank does not die after the last number, because the rank
+// stores nothing more, and the others have only a final half to read.
 #include "fault/agreement.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ struct Memory {
   std::vector<int> list;
 };
 
-/// The accesses of one rank.
+/// The accesses of a rank.
 class ModelBoard {
  public:
   ModelBoard(Memory& memory, Fault fault, int self, uint64_t& last_read, bool again)
@@ -73,7 +73,7 @@ class ModelBoard {
 };
 
 struct Rank {
-  std::vector<Agreement> running;  // by number; one, without a fault
+  std::vector<Agreement> running;  // by number; a single machine without a fault
   std::optional<Shrink> shrink;
   uint64_t begun = 0;
   uint32_t seen = 0;  // of the last result
