@@ -3,4 +3,5 @@
 fault_sources += \
   src/fault/agreement.cc src/fault/agreement.hpp \
   src/fault/board.cc src/fault/board.hpp \
+  src/fault/hosts.cc src/fault/hosts.hpp \
   src/fault/word.cc src/fault/word.hpp

@@ -9,6 +9,7 @@ unit_tests += tests/unit/core/info_test
 unit_tests += tests/unit/core/topology_test
 unit_tests += tests/unit/fault/agreement_test
 unit_tests += tests/unit/fault/board_test
+unit_tests += tests/unit/fault/hosts_test
 unit_tests += tests/unit/io/datarep_test
 unit_tests += tests/unit/io/hints_test
 unit_tests += tests/unit/io/hosts_test

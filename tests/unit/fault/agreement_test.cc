@@ -233,7 +233,7 @@ class Model {
     own.seen = own.running[at].outcome().seen;
     own.running.erase(own.running.begin() + static_cast<std::ptrdiff_t>(at));
     agree(results_[number - 1], word);
-    if (setting_.fault != Fault::kNoSecondRead) check_members(number, word);
+    if (setting_.fault == Fault::kNone) check_members(number, word);
     if (setting_.fault != Fault::kWritesEarly && own.begun < setting_.numbers) begin(rank);
   }
 

@@ -387,7 +387,8 @@ void expect_agreement(const char* name, const HostSetting& setting) {
   const Exploration found = visit_hosts(name, setting);
   EXPECT_EQ(found.violation, "") << name << ": " << found.actions;
   EXPECT_GT(host_counts.results, 0U);
-  EXPECT_GT(host_counts.failures, 0U);
+  const int smallest = *std::min_element(setting.ranks.begin(), setting.ranks.end());
+  EXPECT_EQ(host_counts.failures > 0, setting.deaths >= smallest);
 }
 
 bool visits_all() { return !kSanitized || std::getenv("TEST_LONG") != nullptr; }
@@ -416,9 +417,10 @@ TEST(HostsModel, RanksOfAHostMayLearnOfDeathsApart) {
     const bool large = ranks == two;
     if (large && std::getenv("TEST_LONG") == nullptr) continue;
     for (const int arity : {1, 2})
-      expect_agreement(
-          "3 hosts, knowledge by rank",
-          {.ranks = ranks, .arity = arity, .deaths = large ? 2 : 3, .learns_by_rank = true});
+      expect_agreement("3 hosts, knowledge by rank", {.ranks = ranks,
+                                                      .arity = arity,
+                                                      .deaths = large || !visits_all() ? 2 : 3,
+                                                      .learns_by_rank = true});
   }
 }
 
