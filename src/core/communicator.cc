@@ -30,6 +30,15 @@ void leave(Process& process, Communicator*& communicator) noexcept {
   communicator = nullptr;
 }
 
+void hold_strangers(Communicator& communicator) {
+  const Worlds& worlds = communicator.process().worlds;
+  for (const Group* group : {&communicator.group(), communicator.remote_group()})
+    for (int rank = 0; group != nullptr && rank < group->size(); ++rank)
+      if (const uint32_t index = group->peer_index(rank); worlds.is_stranger(index))
+        communicator.strangers.push_back(index);
+  communicator.process().worlds.hold(communicator.strangers);
+}
+
 }  // namespace
 
 Communicator::Communicator(Process& process, Ref<Group> group, int rank, ContextId id,
@@ -50,6 +59,7 @@ void Communicator::leave_rooms() noexcept {
   coll.reset();
   stream.reset();
   if (side) side.leak()->free();
+  if (!strangers.empty()) process().worlds.let_go(std::exchange(strangers, {}));
 }
 
 void Communicator::destroy() noexcept {
@@ -71,6 +81,7 @@ Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group, Co
       new Communicator(process, std::move(group), rank, id, 0, std::move(remote)));
   made->error_handler = parent.error_handler;
   made->session = parent.session;
+  if (process.worlds.any()) hold_strangers(*made);
   return made;
 }
 

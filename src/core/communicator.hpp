@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/fate.hpp"
 #include "core/attribute.hpp"
@@ -112,6 +113,7 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   Ref<Communicator> side;  // local side of an inter-communicator, made on demand
   Ending ending = nullptr;
   Ref<Object> inherited;
+  std::vector<uint32_t> strangers;  // peers of other worlds, held until the end
 
  private:
   void leave_rooms() noexcept;

@@ -6,6 +6,7 @@ core_sources += src/core/info.cc
 core_sources += src/core/attribute.cc
 core_sources += src/core/handle.cc
 core_sources += src/core/process.cc
+core_sources += src/core/worlds.cc
 core_sources += src/core/channel_mutex.cc
 core_sources += src/core/progress.cc
 core_sources += src/core/request.cc

@@ -14,6 +14,7 @@ struct Peer {
   uint32_t index = 0;
   uint32_t nspace = 0;  // 0: this process's namespace
   uint32_t rank = 0;
+  uint32_t there = 0;  // the number of this process's world at the peer
 };
 
 class PeerTable {

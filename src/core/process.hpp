@@ -18,6 +18,7 @@
 #include "core/channel.hpp"
 #include "core/handle.hpp"
 #include "core/peer.hpp"
+#include "core/worlds.hpp"
 #include "cuda/device.hpp"
 
 namespace tern::boot {
@@ -118,6 +119,8 @@ class Process {
     } devices;
     static void add_to(Count& count) noexcept { count.fetch_add(1, std::memory_order_relaxed); }
   } registrations;
+  Worlds worlds{peers_};
+  std::atomic<bool> meets_worlds{false};  // a transport between hosts is wanted
   /// Peers may answer operations ended by an interrupt.
   std::atomic<bool> has_interrupted{false};
 

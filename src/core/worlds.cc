@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/worlds.hpp"
+
+#include "base/error.hpp"
+#include "core/peer.hpp"
+#include "mpi.h"
+
+namespace tern::core {
+
+Worlds::Numbers Worlds::used() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  Numbers used;
+  used.set(0);
+  for (const auto& [where, index] : by_number_) used.set(where.first);
+  return used;
+}
+
+// After many spawns the table has the same size, as freed indices return.
+std::optional<Worlds::Admitted> Worlds::admit(const Stranger& stranger) {
+  if (stranger.name.world == own()) return Admitted{stranger.name.rank, false};
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (const auto known = by_name_.find(stranger.name); known != by_name_.end())
+    return Admitted{known->second, false};
+  if (is_taken(stranger)) return std::nullopt;
+  auto index = size_;
+  for (const auto& [taken, known] : by_index_) {
+    if (taken != index) break;
+    ++index;
+  }
+  Peer& peer = peers_.at(index);
+  peer.nspace = stranger.number;
+  peer.rank = stranger.name.rank;
+  peer.there = stranger.there;
+  by_index_.emplace(index, Known{stranger});
+  by_name_.emplace(stranger.name, index);
+  by_number_.emplace(std::pair{stranger.number, stranger.name.rank}, index);
+  any_ = true;
+  return Admitted{index, true};
+}
+
+bool Worlds::is_taken(const Stranger& stranger) const {
+  const auto first = by_number_.lower_bound({stranger.number, 0});
+  if (first == by_number_.end() || first->first.first != stranger.number) return false;
+  return by_index_.at(first->second).stranger.name.world != stranger.name.world;
+}
+
+std::optional<uint32_t> Worlds::find(uint32_t number, uint32_t rank) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = by_number_.find({number, rank});
+  return found == by_number_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<uint32_t> Worlds::find(const ProcessName& name) const {
+  if (name.world == own()) return name.rank;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? std::nullopt : std::optional(found->second);
+}
+
+ProcessName Worlds::name_of(uint32_t index) const {
+  if (!is_stranger(index)) return {own(), index};
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = by_index_.find(index);
+  return found == by_index_.end() ? ProcessName{} : found->second.stranger.name;
+}
+
+int Worlds::node_of(uint32_t index) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = by_index_.find(index);
+  if (found == by_index_.end()) return -1;
+  const Stranger& stranger = found->second.stranger;
+  constexpr int kNodes = 1 << 22;
+  return -static_cast<int>(stranger.number) * kNodes - stranger.node;
+}
+
+void Worlds::hold(const std::vector<uint32_t>& strangers) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (const uint32_t index : strangers)
+    if (const auto found = by_index_.find(index); found != by_index_.end()) ++found->second.held;
+}
+
+void Worlds::let_go(const std::vector<uint32_t>& strangers) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (const uint32_t index : strangers)
+    if (const auto found = by_index_.find(index); found != by_index_.end()) --found->second.held;
+}
+
+std::vector<uint32_t> Worlds::held_once(const std::vector<uint32_t>& strangers) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::vector<uint32_t> once;
+  for (const uint32_t index : strangers)
+    if (const auto found = by_index_.find(index);
+        found != by_index_.end() && found->second.held == 1)
+      once.push_back(index);
+  return once;
+}
+
+void Worlds::forget(uint32_t index) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = by_index_.find(index);
+  if (found == by_index_.end()) return;
+  const Stranger& stranger = found->second.stranger;
+  by_name_.erase(stranger.name);
+  by_number_.erase({stranger.number, stranger.name.rank});
+  by_index_.erase(found);
+}
+
+std::vector<uint32_t> Worlds::all() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::vector<uint32_t> indices;
+  for (const auto& [index, known] : by_index_) indices.push_back(index);
+  return indices;
+}
+
+}  // namespace tern::core

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Worlds: the other MPI_COMM_WORLDs that this process has met (MPI_Comm_spawn, connect, join).
+// Why: a process is a (world, rank); peer indices of strangers follow those of the own world.
+// Threads: any.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tern::core {
+
+class PeerTable;
+
+/// ProcessName is equal in all processes, and orders processes of several worlds.
+struct ProcessName {
+  uint64_t world = 0;  // a hash of the job's id
+  uint32_t rank = 0;
+  auto operator<=>(const ProcessName&) const = default;
+};
+
+class Worlds {
+ public:
+  explicit Worlds(PeerTable& peers) noexcept : peers_(peers) {}
+
+  /// Numbers 1 to 255 name worlds in frames. The members of a meeting choose equal
+  /// numbers.
+  static constexpr size_t kNumbers = 256;
+  using Numbers = std::bitset<kNumbers>;
+  [[nodiscard]] Numbers used() const;
+  void set_own(uint64_t hash, int size) noexcept {
+    own_ = hash;
+    size_ = static_cast<uint32_t>(size);
+  }
+  [[nodiscard]] uint64_t own() const noexcept { return own_; }
+
+  struct Stranger {
+    ProcessName name;
+    uint32_t number = 0;  // of the stranger's world at this process
+    uint32_t there = 0;   // of this process's world at the stranger
+    int node = 0;         // of the stranger in its own world
+  };
+  struct Admitted {
+    uint32_t index = 0;
+    bool is_new = false;
+  };
+  /// Nothing if another meeting has taken the number for another world.
+  std::optional<Admitted> admit(const Stranger& stranger);
+  [[nodiscard]] std::optional<uint32_t> find(uint32_t number, uint32_t rank) const;
+  [[nodiscard]] std::optional<uint32_t> find(const ProcessName& name) const;
+  [[nodiscard]] ProcessName name_of(uint32_t index) const;
+  /// For strangers: nodes are negative, and differ from all nodes of the own world.
+  [[nodiscard]] int node_of(uint32_t index) const;
+  [[nodiscard]] bool any() const noexcept { return any_; }
+  [[nodiscard]] bool is_stranger(uint32_t index) const noexcept { return index >= size_; }
+
+  /// Counts the communicators with strangers.
+  void hold(const std::vector<uint32_t>& strangers);
+  void let_go(const std::vector<uint32_t>& strangers);
+  /// held_once() returns strangers of a single communicator.
+  [[nodiscard]] std::vector<uint32_t> held_once(const std::vector<uint32_t>& strangers) const;
+  void forget(uint32_t index);
+  [[nodiscard]] std::vector<uint32_t> all() const;
+
+ private:
+  [[nodiscard]] bool is_taken(const Stranger& stranger) const;
+
+  struct Known {
+    Stranger stranger;
+    int held = 0;
+  };
+  PeerTable& peers_;
+  uint32_t size_ = 1;  // of the own world
+  mutable std::mutex mutex_;
+  uint64_t own_ = 0;
+  bool any_ = false;
+  std::map<uint32_t, Known> by_index_;
+  std::map<ProcessName, uint32_t> by_name_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> by_number_;
+};
+
+}  // namespace tern::core
