@@ -31,20 +31,53 @@ void AddressBook::list(ConnectionInfo& info, std::string_view transport, uint32_
     throw Error(MPI_ERR_INTERN,
                 strf("the connection info has no room for an address of transport %.*s, channel %u",
                      static_cast<int>(transport.size()), transport.data(), channel));
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    own_long_[address_key(transport, channel)] = address;
+  }
   process_.boot->put(address_key(transport, channel), address);
 }
 
 const ConnectionInfo& AddressBook::of(const core::Peer& peer) {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    const auto known = known_.find(peer.rank);
+    const auto known = known_.find(peer.index);
     if (known != known_.end()) return known->second;
   }
+  if (peer.nspace != 0)
+    throw Error(MPI_ERR_OTHER, strf("rank %u of another world has left", peer.rank));
   const auto info =
       boot::connection_info_as<ConnectionInfo>(*process_.boot, static_cast<int>(peer.rank));
   check(info, peer.rank);
   const std::lock_guard<std::mutex> guard(mutex_);
-  return known_.emplace(peer.rank, info).first->second;
+  return known_.emplace(peer.index, info).first->second;
+}
+
+AddressBook::LongAddresses AddressBook::own_long() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return own_long_;
+}
+
+void AddressBook::learn(const core::Peer& peer, const ConnectionInfo& info,
+                        LongAddresses addresses) {
+  check(info, peer.rank);
+  const std::lock_guard<std::mutex> guard(mutex_);
+  known_.insert_or_assign(peer.index, info);
+  strangers_.insert_or_assign(peer.index, std::move(addresses));
+}
+
+void AddressBook::forget(const core::Peer& peer) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  known_.erase(peer.index);
+  strangers_.erase(peer.index);
+}
+
+std::string AddressBook::of_stranger(const core::Peer& peer, const std::string& key) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = strangers_.find(peer.index);
+  if (found == strangers_.end()) return {};
+  const auto address = found->second.find(key);
+  return address == found->second.end() ? std::string() : address->second;
 }
 
 void AddressBook::check(const ConnectionInfo& info, uint32_t rank) const {
@@ -68,7 +101,9 @@ std::string AddressBook::address(const core::Peer& peer, std::string_view transp
                                  uint32_t channel) {
   std::string found;
   if (of(peer).find(transport, channel, &found) == ConnectionInfo::Found::kElsewhere)
-    found = process_.boot->get(static_cast<int>(peer.rank), address_key(transport, channel));
+    found = peer.nspace == 0
+                ? process_.boot->get(static_cast<int>(peer.rank), address_key(transport, channel))
+                : of_stranger(peer, address_key(transport, channel));
   return found;
 }
 

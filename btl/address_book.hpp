@@ -3,6 +3,7 @@
 // Table. Threads: any.
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -26,6 +27,12 @@ class AddressBook {
   void list(ConnectionInfo& info, std::string_view transport, uint32_t channel,
             const std::string& address);
 
+  using LongAddresses = std::map<std::string, std::string>;  // by address_key()
+  [[nodiscard]] LongAddresses own_long() const;
+  /// For a process of another world. Throws Error if its library or parameters differ.
+  void learn(const core::Peer& peer, const ConnectionInfo& info, LongAddresses addresses);
+  void forget(const core::Peer& peer);
+
   const ConnectionInfo& of(const core::Peer& peer);
   /// address() returns an empty string if the peer has not published one. Throws Error.
   [[nodiscard]] std::string address(const core::Peer& peer, std::string_view transport,
@@ -41,10 +48,13 @@ class AddressBook {
   void take(const core::Peer& peer, std::string_view transport, uint32_t channel, void* to,
             size_t bytes);
   void check(const ConnectionInfo& info, uint32_t rank) const;
+  [[nodiscard]] std::string of_stranger(const core::Peer& peer, const std::string& key) const;
 
   core::Process& process_;
-  std::mutex mutex_;
-  std::unordered_map<uint32_t, ConnectionInfo> known_;
+  mutable std::mutex mutex_;
+  std::unordered_map<uint32_t, ConnectionInfo> known_;  // by peer index
+  LongAddresses own_long_;
+  std::unordered_map<uint32_t, LongAddresses> strangers_;
 };
 
 }  // namespace tern::btl

@@ -151,6 +151,11 @@ class Btl {
   /// after progress.
   [[nodiscard]] virtual bool is_quiet() noexcept { return true; }
   virtual void set_leaving() noexcept {}
+  /// say_bye() tells a process of another world that no message follows; true once the process has
+  /// said so, too. The caller repeats the call after progress.
+  [[nodiscard]] virtual bool say_bye(const core::Peer& /*peer*/) noexcept { return true; }
+  /// part() closes the endpoints to the process, after say_bye().
+  virtual void part(const core::Peer& /*peer*/) noexcept {}
   [[nodiscard]] virtual Alarm alarm() noexcept { return {}; }
   [[nodiscard]] virtual Doorbell* doorbell() noexcept { return nullptr; }
   [[nodiscard]] virtual core::Slabs* slabs() noexcept { return nullptr; }

@@ -59,11 +59,43 @@ Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
   } else {
     for (const auto& btl : first->btls_) btls_.push_back(btl->for_channel(sink, channel));
   }
-  for (const auto& btl : btls_) {
-    if (btl->is_polled()) polled_.push_back(btl.get());
-    if (doorbell_ == nullptr) doorbell_ = btl->doorbell();
-    if (slabs_ == nullptr) slabs_ = btl->slabs();
+  for (const auto& btl : btls_) use(*btl);
+}
+
+void Table::use(Btl& btl) {
+  if (btl.is_polled()) polled_.push_back(&btl);
+  if (doorbell_ == nullptr) doorbell_ = btl.doorbell();
+  if (slabs_ == nullptr) slabs_ = btl.slabs();
+}
+
+void Table::widen(Sink& sink, Table* first) {
+  const auto between = [](const auto& btl) { return btl->may_lose_peers(); };
+  if (std::any_of(btls_.begin(), btls_.end(), between)) return;
+  if (first != nullptr) {
+    const auto made = std::find_if(first->btls_.begin(), first->btls_.end(), between);
+    if (made == first->btls_.end()) return;
+    btls_.push_back((*made)->for_channel(sink, channel_));
+    return use(*btls_.back());
   }
+  for (const Transport* transport : transports()) {
+    if (transport == &self::kTransport || transport == &sm::kTransport ||
+        !process_.params.permits_transport(transport->name))
+      continue;
+    auto made = transport->make(process_, sink, *book_);
+    if (made == nullptr) continue;
+    btls_.push_back(std::move(made));
+    return use(*btls_.back());
+  }
+}
+
+bool Table::say_bye(const core::Peer& peer) noexcept {
+  bool both = true;
+  for (const auto& btl : btls_) both &= btl->say_bye(peer);
+  return both;
+}
+
+void Table::part(const core::Peer& peer) noexcept {
+  for (const auto& btl : btls_) btl->part(peer);
 }
 
 // goes_first() decides the order of transports between hosts.

@@ -20,6 +20,15 @@ class Table {
 
   [[nodiscard]] ConnectionInfo own_info() const { return book_->own(); }
   void list_addresses(ConnectionInfo& info);
+  /// For processes of other worlds: makes a transport between hosts, unless the job has such a
+  /// transport already. `first` is
+  /// channel 0's table, widened before, or null for channel 0. The caller holds the channel's lock.
+  /// Throws Error.
+  void widen(Sink& sink, Table* first);
+  /// See Btl.
+  [[nodiscard]] bool say_bye(const core::Peer& peer) noexcept;
+  void part(const core::Peer& peer) noexcept;
+  [[nodiscard]] AddressBook& book() noexcept { return *book_; }
   /// connect() and require() throw Error if the peer is unreachable.
   Endpoint& connect(core::Peer& peer, uint32_t hint);
   [[nodiscard]] const Btl& require(const core::Peer& peer) const;
@@ -40,6 +49,7 @@ class Table {
 
  private:
   void make_all(Sink& sink);
+  void use(Btl& btl);
 
   core::Process& process_;
   const std::shared_ptr<AddressBook> book_;

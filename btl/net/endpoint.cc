@@ -22,10 +22,25 @@ bool NetEndpoint::arrive(const WireHead& head, std::span<const std::byte> payloa
         .second;
   }
   ++next_taken_;
-  sink_.arrived(*this, Frame{head.header, payload.data(), payload.size()});
+  hand_on(head.header, payload);
   if (TERN_UNLIKELY(!early_.empty())) hand_on_early();
   if (TERN_UNLIKELY(probe_is_ahead_)) note_probe(probed_);
   return true;
+}
+
+void NetEndpoint::hand_on(const Header& header, std::span<const std::byte> payload) {
+  if (TERN_UNLIKELY(header.mark == kBye))
+    ++heard_byes_;
+  else
+    sink_.arrived(*this, Frame{header, payload.data(), payload.size()});
+}
+
+bool NetEndpoint::say_bye() noexcept {
+  if (fate.dead_locked() || (next_sent_ == 0 && arrivals_ == 0)) return true;
+  constexpr int kByes = 2;
+  while (said_byes_ < kByes && said_byes_ <= heard_byes_ && send({kBye, 0, 0, 0, 0, 0}, nullptr))
+    ++said_byes_;
+  return said_byes_ == kByes && heard_byes_ >= kByes;
 }
 
 void NetEndpoint::hand_on_early() {
@@ -34,7 +49,7 @@ void NetEndpoint::hand_on_early() {
     const auto frame = early_.extract(next);
     ++next_taken_;
     const Early& early = frame.mapped();
-    sink_.arrived(*this, Frame{early.head.header, early.payload.data(), early.payload.size()});
+    hand_on(early.head.header, early.payload);
   }
 }
 

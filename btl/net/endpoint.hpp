@@ -28,6 +28,10 @@ class NetEndpoint : public Endpoint {
   /// look_after() probes a silent peer, and fails the endpoint if work waits for `timeout_ns`
   /// without a sign of the peer's host. `now_ns` may stand still between looks.
   void look_after(int64_t now_ns, int64_t timeout_ns) noexcept;
+  /// say_bye() returns true once both ends have said bye, or the peer is lost, or no frame was ever
+  /// sent. The caller repeats the call after progress.
+  [[nodiscard]] bool say_bye() noexcept;
+  [[nodiscard]] bool heard_bye() const noexcept { return heard_byes_ > 0; }
   [[nodiscard]] bool has_arrivals() const noexcept { return arrivals_ != 0; }
 
  protected:
@@ -69,6 +73,7 @@ class NetEndpoint : public Endpoint {
   };
   static constexpr uint16_t kMostEarly = 1024;
   void hand_on_early();
+  void hand_on(const Header& header, std::span<const std::byte> payload);
   void note_probe(uint16_t number) noexcept {
     const auto ahead = static_cast<uint16_t>(number - next_taken_);
     probed_ = number;
@@ -86,6 +91,7 @@ class NetEndpoint : public Endpoint {
   uint32_t seen_moved_ = 0, seen_arrivals_ = 0;
   int64_t since_ns_ = 0;
   bool waited_ = false;
+  int said_byes_ = 0, heard_byes_ = 0;
   std::map<uint16_t, Early> early_;
 };
 

@@ -20,8 +20,8 @@
 namespace tern::btl::net {
 namespace {
 
-uint64_t key_of(uint32_t rank, uint32_t channel) noexcept {
-  return uint64_t{rank} * core::Process::kMostChannels + channel;
+uint64_t key_of(uint32_t index, uint32_t channel) noexcept {
+  return uint64_t{index} * core::Process::kMostChannels + channel;
 }
 
 }  // namespace
@@ -72,15 +72,15 @@ std::string Network::address() {
 }
 
 bool Network::reaches(const core::Peer& peer) const noexcept {
-  return peer.nspace == 0 && static_cast<int>(peer.rank) != process_.world_rank;
+  return static_cast<int>(peer.index) != process_.world_rank;
 }
 
 bool Network::shares_machine(const core::Peer& peer) const {
   return book_.of(peer).machine == static_cast<uint32_t>(machine_id());
 }
 
-NetEndpoint* Network::known(uint32_t rank, uint32_t channel) noexcept {
-  const auto found = endpoints_.find(key_of(rank, channel));
+NetEndpoint* Network::known(uint32_t index, uint32_t channel) noexcept {
+  const auto found = endpoints_.find(key_of(index, channel));
   return found == endpoints_.end() ? nullptr : found->second.get();
 }
 
@@ -88,14 +88,15 @@ Endpoint* Network::connect(core::Peer& peer, uint32_t hint) {
   if (!reaches(peer)) return nullptr;
   const uint32_t channels = book_.of(peer).channels;
   const uint32_t channel = hint & (channels - 1);
-  if (NetEndpoint* const made = known(peer.rank, channel); made != nullptr) return made;
+  if (NetEndpoint* const made = known(peer.index, channel); made != nullptr) return made;
   const std::string address = book_.address(peer, name(), channel);
   return address.empty() ? nullptr : &endpoint_to(peer, channel, channels, address);
 }
 
 NetEndpoint& Network::endpoint_to(core::Peer& peer, uint32_t channel, uint32_t channels,
                                   const std::string& address) {
-  Origin own{0, static_cast<uint32_t>(process_.world_rank), 0, static_cast<uint8_t>(channel_), 0};
+  Origin own{0, static_cast<uint32_t>(process_.world_rank), 0, static_cast<uint8_t>(channel_),
+             static_cast<uint8_t>(peer.there)};
   if (address.size() <= sizeof own.cookie)
     throw Error(MPI_ERR_OTHER, strf("rank %u published an address of only %zu bytes for %s",
                                     peer.rank, address.size(), library_.name));
@@ -107,7 +108,7 @@ NetEndpoint& Network::endpoint_to(core::Peer& peer, uint32_t channel, uint32_t c
   } catch (const Error& error) {
     throw Error(error.mpi_class(), strf("%s; %s", error.what(), in_words().c_str()));
   }
-  return *(endpoints_[key_of(peer.rank, channel)] = std::move(endpoint));
+  return *(endpoints_[key_of(peer.index, channel)] = std::move(endpoint));
 }
 
 void Network::arrived(std::span<const std::byte> message) noexcept {
@@ -125,16 +126,41 @@ void Network::arrived(std::span<const std::byte> message) noexcept {
   }
 }
 
+bool Network::say_bye(const core::Peer& peer) noexcept {
+  bool both = true;
+  for (uint32_t channel = 0; channel < core::Process::kMostChannels; ++channel)
+    if (NetEndpoint* const endpoint = known(peer.index, channel); endpoint != nullptr)
+      both &= endpoint->say_bye();
+  return both;
+}
+
+void Network::part(const core::Peer& peer) noexcept {
+  for (uint32_t channel = 0; channel < core::Process::kMostChannels; ++channel) {
+    const auto found = endpoints_.find(key_of(peer.index, channel));
+    if (found == endpoints_.end()) continue;
+    close(*found->second);
+    endpoints_.erase(found);
+  }
+}
+
+std::optional<uint32_t> Network::sender_of(const Origin& origin) const {
+  if (TERN_UNLIKELY(origin.nspace != 0)) return process_.worlds.find(origin.nspace, origin.rank);
+  if (origin.rank >= static_cast<uint32_t>(process_.world_size) ||
+      static_cast<int>(origin.rank) == process_.world_rank)
+    return std::nullopt;
+  return origin.rank;
+}
+
 void Network::take(const WireHead& head, std::span<const std::byte> payload) {
   const Origin& origin = head.origin;
+  const std::optional<uint32_t> index = sender_of(origin);
   NetEndpoint* endpoint = nullptr;
-  if (origin.nspace == 0 && origin.channel < core::Process::kMostChannels)
-    endpoint = known(origin.rank, origin.channel);
+  if (TERN_LIKELY(index && origin.channel < core::Process::kMostChannels))
+    endpoint = known(*index, origin.channel);
   if (TERN_UNLIKELY(endpoint == nullptr)) {
-    if (origin.rank >= static_cast<uint32_t>(process_.world_size) || origin.nspace != 0 ||
-        static_cast<int>(origin.rank) == process_.world_rank)
-      return refuse("the sender is not another rank of this job");
-    core::Peer& peer = process_.peer(origin.rank);
+    if (!index && head.header.mark == kBye) return;  // this rank did not wait for it
+    if (!index) return refuse("the sender is not another rank of this job, nor of a world it met");
+    core::Peer& peer = process_.peer(*index);
     const uint32_t channels = book_.of(peer).channels;
     if (origin.channel >= channels) return refuse("the sender has no such channel");
     const std::string address = book_.address(peer, name(), origin.channel);
@@ -168,7 +194,9 @@ void Network::look_after_peers() noexcept {
 }
 
 bool is_wanted(const core::Process& process, const char* transport) noexcept {
-  if (process.boot == nullptr || process.world_size < 2) return false;
+  if (process.boot == nullptr) return false;
+  if (process.meets_worlds) return true;
+  if (process.world_size < 2) return false;
   return process.node.ranks < process.world_size || process.params.names_transport(transport);
 }
 

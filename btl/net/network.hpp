@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -34,6 +35,8 @@ class Network : public Btl {
   Endpoint* connect(core::Peer& peer, uint32_t hint) final;
   Doorbell* doorbell() noexcept final { return &bell_; }
   void set_leaving() noexcept final { leaving_ = true; }
+  bool say_bye(const core::Peer& peer) noexcept final;
+  void part(const core::Peer& peer) noexcept final;
   void require_settings() final;
 
  protected:
@@ -45,6 +48,8 @@ class Network : public Btl {
   [[nodiscard]] virtual std::unique_ptr<NetEndpoint> make_endpoint(const Destination& leads_to,
                                                                    const std::string& address,
                                                                    const Origin& own) = 0;
+  /// The endpoint has nothing under way.
+  virtual void close(NetEndpoint& /*endpoint*/) noexcept {}
   /// Ranks in two containers may share a machine, and so their devices.
   [[nodiscard]] bool shares_machine(const core::Peer& peer) const;
   void arrived(std::span<const std::byte> message) noexcept;
@@ -64,12 +69,14 @@ class Network : public Btl {
   int frames_ = 0;
   bool leaving_ = false;
 
-  std::unordered_map<uint64_t, std::unique_ptr<NetEndpoint>> endpoints_;  // by rank and channel
+  std::unordered_map<uint64_t, std::unique_ptr<NetEndpoint>>
+      endpoints_;  // by peer index and channel
 
  private:
   NetEndpoint& endpoint_to(core::Peer& peer, uint32_t channel, uint32_t channels,
                            const std::string& address);
-  NetEndpoint* known(uint32_t rank, uint32_t channel) noexcept;
+  NetEndpoint* known(uint32_t index, uint32_t channel) noexcept;
+  [[nodiscard]] std::optional<uint32_t> sender_of(const Origin& origin) const;
   void explain() const;
   [[nodiscard]] bool speaks_for_host() const;
   void take(const WireHead& head, std::span<const std::byte> payload);

@@ -25,5 +25,8 @@ static_assert(sizeof(WireHead) == 28);
 
 /// A probe tests the connection and carries the number of the next frame.
 inline constexpr uint8_t kProbe = 1;
+/// Two byes end the frames to a process of another world. The second answers the peer's first:
+/// after the peer's second, this end may close, as the peer expects the end.
+inline constexpr uint8_t kBye = 2;
 
 }  // namespace tern::btl::net

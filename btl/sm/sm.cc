@@ -84,7 +84,8 @@ std::string Sm::address() {
 }
 
 bool Sm::reaches(const core::Peer& peer) const noexcept {
-  return process_.boot != nullptr && process_.boot->is_local(static_cast<int>(peer.rank));
+  return peer.nspace == 0 && process_.boot != nullptr &&
+         process_.boot->is_local(static_cast<int>(peer.rank));
 }
 
 Endpoint* Sm::connect(core::Peer& peer, uint32_t hint) {

@@ -34,6 +34,11 @@ Ucx::~Ucx() {
   for (auto& [key, endpoint] : endpoints_)
     if (void* const request = static_cast<UcxEndpoint&>(*endpoint).close(); request != nullptr)
       closing.push_back(request);
+  await(closing);
+  for (auto& [key, endpoint] : endpoints_) static_cast<UcxEndpoint&>(*endpoint).forget_pulse();
+}
+
+void Ucx::await(const std::vector<void*>& closing) noexcept {
   constexpr int kRounds = 100000;
   for (void* const request : closing) {
     for (int i = 0; i < kRounds; ++i) {
@@ -42,7 +47,12 @@ Ucx::~Ucx() {
     }
     worker_.ucp.ucp_request_free(request);
   }
-  for (auto& [key, endpoint] : endpoints_) static_cast<UcxEndpoint&>(*endpoint).forget_pulse();
+}
+
+void Ucx::close(net::NetEndpoint& endpoint) noexcept {
+  auto& ours = static_cast<UcxEndpoint&>(endpoint);
+  if (void* const request = ours.close(); request != nullptr) await({request});
+  ours.forget_pulse();
 }
 
 std::unique_ptr<Btl> Ucx::for_channel(Sink& sink, uint32_t channel) {
@@ -74,7 +84,7 @@ void Ucx::give_up_failed() noexcept {
     if (!endpoint.fate.dead_locked() || endpoint.closed()) continue;
     if (void* const request = endpoint.close(); request != nullptr)
       worker_.ucp.ucp_request_free(request);
-    if (!leaving_) sink_.failed(endpoint, why_lost(endpoint));
+    if (!leaving_ && !endpoint.heard_bye()) sink_.failed(endpoint, why_lost(endpoint));
   }
 }
 

@@ -19,6 +19,12 @@ void warn(core::Process& process, topo::MachinePart::Kind kind, size_t rank) {
            topo::name_of(kind), rank, topo::name_of(kind)));
 }
 
+bool has_strangers(const core::Communicator& communicator) {
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    if (communicator.peer(rank).nspace != 0) return true;
+  return false;
+}
+
 }  // namespace
 
 void Places::ask_parts(core::Process& process) {
@@ -40,20 +46,24 @@ void Places::ask_parts(core::Process& process) {
 const Levels* Places::of(const core::Communicator& communicator) {
   core::Process& process = communicator.process();
   if (communicator.inter()) return nullptr;
-  const bool several = host_of_ != nullptr && process.node.ranks < process.world_size;
+  const bool strangers = process.worlds.any() && has_strangers(communicator);
+  const bool several =
+      host_of_ != nullptr && (strangers || process.node.ranks < process.world_size);
   if (words_.empty() && !several) return nullptr;
   if (!asked_ && part_of_ != nullptr) ask_parts(process);
   Names names;
   const auto add = [&](auto&& name_of) {
     names.emplace_back();
     for (int rank = 0; rank < communicator.size(); ++rank)
-      names.back().push_back(name_of(communicator.peer(rank).rank));
+      names.back().push_back(name_of(communicator.peer(rank)));
   };
   if (several && words_.sizes.empty())
-    add([&](uint32_t rank) { return host_of_(process, static_cast<int>(rank)); });
+    add([&](const core::Peer& peer) { return host_of_(process, peer); });
+  if (strangers) return of_names(communicator, names, "collectives");
   for (const int32_t size : words_.sizes)
-    add([size](uint32_t rank) { return int64_t{rank} / size; });
-  for (const auto& level : parts_) add([&level](uint32_t rank) { return level[rank]; });
+    add([size](const core::Peer& peer) { return int64_t{peer.rank} / size; });
+  for (const auto& level : parts_)
+    add([&level](const core::Peer& peer) { return level[peer.rank]; });
   return of_names(communicator, names, "collectives");
 }
 

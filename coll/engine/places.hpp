@@ -16,7 +16,7 @@ namespace tern::coll {
 
 class Places {
  public:
-  using HostOf = int (*)(core::Process& process, int world_rank);
+  using HostOf = int (*)(core::Process& process, const core::Peer& peer);
   /// PartOf is negative for a rank without a binding.
   using PartOf = int (*)(core::Process& process, int world_rank, topo::MachinePart::Kind kind);
 

@@ -9,9 +9,10 @@
 namespace tern::pml {
 namespace {
 
-std::string host_of(core::Process& process, uint32_t rank) {
+std::string host_of(core::Process& process, const core::Peer& peer) {
+  if (peer.nspace != 0) return "a host of another world";
   try {
-    return process.boot->host(static_cast<int>(rank));
+    return process.boot->host(static_cast<int>(peer.rank));
   } catch (const Error&) {
     return "an unknown host";
   }
@@ -35,8 +36,9 @@ void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
   const uint32_t rank = peer.peer->rank;
   const Failure failure = attempt(
       [&] {
-        Failure lost = tern::failure(MPI_ERR_PROC_ABORTED, "rank %u on %s is lost: %s: %s", rank,
-                                     host_of(process, rank).c_str(), to.transport(), why.c_str());
+        Failure lost =
+            tern::failure(MPI_ERR_PROC_ABORTED, "rank %u on %s is lost: %s: %s", rank,
+                          host_of(process, *peer.peer).c_str(), to.transport(), why.c_str());
         process.explain.warn(
             "lost", {{"lost_rank", uint64_t{rank}}, {"why", why}},
             lost.text + ". Messages to and from this rank fail (MPI_ERR_PROC_ABORTED)");
@@ -47,7 +49,7 @@ void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
       });
   peer.fate.end(failure);
   peer.pace(false);
-  ++lost_;
+  if (peer.peer->nspace == 0) ++lost_;
   outbox.drop(peer);
   for_active(
       requests.sends(), [&](const SendRequest& one) { return one.peer == &peer; },

@@ -56,6 +56,11 @@ int Peers::require_reachable(const Envelope& from) noexcept {
   }
 }
 
+void Peers::forget(const core::Peer& peer) noexcept {
+  if (peer.index < by_peer_.size()) by_peer_[peer.index] = nullptr;
+  std::erase_if(peers_, [&](const auto& state) { return state->peer == &peer; });
+}
+
 void Peers::add_up(Statistics* sums) const noexcept {
   for (const auto& peer : peers_) {
     const Traffic& sent = peer->sent;

@@ -40,6 +40,9 @@ class Peers {
     return state != nullptr && state->fate.dead_locked();
   }
 
+  /// The peer has no messages left.
+  void forget(const core::Peer& peer) noexcept;
+
   void add_up(Statistics* sums) const noexcept;
   void explain_traffic() const noexcept;
 

@@ -219,6 +219,8 @@ class Entry:
             return [(f'!{name}_->committed()', f'not_committed("{name}", *{name}_)')]
         if p.kind == 'bytes' and self.object and self.part():  # a window's body notifies all ranks
             return []
+        if p.kind == 'string' and p.may_be_null:  # significant at the root only
+            return []
         value = self.resolved(p)
         simple = {'count': f'{value} < 0', 'length': f'{value} < 0', 'bytes': f'{value} < 0',
                   'tag': f'bad_tag({value})', 'anytag': f'bad_any_tag({value})',

@@ -21,12 +21,21 @@ namespace {
 
 using core::Kind;
 
+/// MPI 4 raises errors of calls without an object on MPI_COMM_SELF, older versions on
+/// MPI_COMM_WORLD. Programs of both kinds set the handler of their communicator only.
+core::Object* without_object(core::Process& process) noexcept {
+  core::Communicator* const self = process.self;
+  if (self == nullptr || process.world == nullptr) return self;
+  const auto* const initial = core::initial_error_handler(process);
+  return self->error_handler.get() == initial ? process.world : self;
+}
+
 /// listener() returns the object with the error handler, or null before MPI_Init.
 core::Object* listener(const Call& call, void* named) noexcept {
   if (named != nullptr) return static_cast<core::Object*>(named);
   if (call.hearer != nullptr) return call.hearer;
   if (call.at != nullptr) return call.at;
-  return call.process == nullptr ? nullptr : call.process->self;
+  return call.process == nullptr ? nullptr : without_object(*call.process);
 }
 
 std::string class_name(int code) {

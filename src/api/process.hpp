@@ -84,6 +84,7 @@ struct Instance {
   PartitionedRequests partitioned;
   SendBuffers send_buffers;
   WorldState world;
+  MPI_Comm parent = MPI_COMM_NULL;  // of MPI_Comm_get_parent
   ToolState tool;
 };
 

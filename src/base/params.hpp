@@ -246,8 +246,9 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 
 /// Variables with the prefix TERN_ that are not parameters: of the compiler wrappers, of mpirun,
 /// and of mpirun's start-up block (boot/shared_job.hpp). Params ignores these variables.
-inline constexpr const char* kForeignNames[] = {"TERN_CC",   "TERN_CXX",     "TERN_FC",
-                                                "TERN_PRTE", "TERN_BOOT_FD", "TERN_BOOT_PID"};
+inline constexpr const char* kForeignNames[] = {"TERN_CC",     "TERN_CXX",     "TERN_FC",
+                                                "TERN_PRTE",   "TERN_BOOT_FD", "TERN_BOOT_PID",
+                                                "TERN_PARENT", "TERN_NAMES"};
 
 /// The valid values: numbers from least to most, or words separated by "|" (null: any text); kind
 /// NumberOr: both.

@@ -30,6 +30,8 @@ bool has_ended_as(std::int32_t owner, RankState state) noexcept {
 
 }  // namespace
 
+std::string world_key(int number) { return strf("world.%d", number); }
+
 struct SharedJob::Header {
   std::uint64_t magic;
   std::uint32_t size;

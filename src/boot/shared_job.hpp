@@ -23,6 +23,8 @@ enum class RankState : std::uint32_t { kStarted, kInitialised, kFinalised, kAbor
 
 // The variable names the inherited descriptor. PMIX_NAMESPACE must be the job's id, to protect a
 // launcher inside a rank.
+/// The key of a rank's n-th started world; the value is the process id of its mpirun.
+[[nodiscard]] std::string world_key(int number);
 inline constexpr const char* kBootVariable = "TERN_BOOT_FD";
 // Programs started without the descriptor (by sudo, Python's subprocess) take mpirun's.
 inline constexpr const char* kBootPidVariable = "TERN_BOOT_PID";

@@ -56,12 +56,6 @@ int comm_rank(Communicator& comm, int* rank) noexcept {
   return MPI_SUCCESS;
 }
 
-/// MPI_Comm_spawn is not implemented.
-int comm_get_parent(MPI_Comm* parent) noexcept {
-  *parent = MPI_COMM_NULL;
-  return MPI_SUCCESS;
-}
-
 int comm_test_inter(Communicator& comm, int* flag) noexcept {
   *flag = comm.inter() ? 1 : 0;
   return MPI_SUCCESS;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of communicators: MPI-5.0 section 7.4.3.
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm/streams.hpp"
+#include "api/job/membership.hpp"
 #include "api/process.hpp"
 #include "api/pt2pt/send_buffer.hpp"
 #include "coll/coll.hpp"
@@ -44,7 +46,13 @@ int comm_disconnect(MPI_Comm* comm) noexcept {
                              found->name.or_words("the communicator").c_str());
                   });
   }
-  return comm_free(comm);
+  if (found->strangers.empty()) return comm_free(comm);
+  return attempt([&] {
+    const std::vector<uint32_t> parting = the_process->worlds.held_once(found->strangers);
+    const int code = comm_free(comm);
+    membership().runtime().part(parting);
+    return code;
+  });
 }
 
 }  // namespace tern::api

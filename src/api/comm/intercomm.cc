@@ -3,16 +3,22 @@
 // their groups; both groups compute the context id.
 #include "api/comm/intercomm.hpp"
 
+#include <cstring>
 #include <utility>
 
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm/comm.hpp"
+#include "api/comm/meeting.hpp"
 #include "api/job/membership.hpp"
 #include "api/process.hpp"
 #include "base/digest.hpp"
 
 namespace tern::api {
+
+namespace {
+constexpr size_t kNameWords = 2;  // of a member: world and rank
+}
 
 using core::Communicator;
 using core::ContextId;
@@ -43,13 +49,25 @@ int trade(Communicator& inter, const Words& ours, Words* theirs, uint64_t number
 
 Words members_of(const Group& group) {
   Words members;
-  for (int rank = 0; rank < group.size(); ++rank) members.push_back(group.peer_index(rank));
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const auto name = the_process->worlds.name_of(group.peer_index(rank));
+    members.insert(members.end(), {name.world, name.rank});
+  }
   return members;
 }
 
 Ref<Group> group_of(const uint64_t* members, size_t count) {
   core::GroupBuilder builder;
-  for (size_t i = 0; i < count; ++i) builder.add(static_cast<uint32_t>(members[i]));
+  for (size_t i = 0; i + 1 < count; i += kNameWords) {
+    const core::ProcessName name{members[i], static_cast<uint32_t>(members[i + 1])};
+    const auto index = the_process->worlds.find(name);
+    if (!index)
+      throw Error(MPI_ERR_COMM,
+                  strf("rank %u of another world is a member, but this process has never been "
+                       "connected to that world; connect the worlds by a port first",
+                       name.rank));
+    builder.add(*index);
+  }
   return builder.finish();
 }
 
@@ -111,6 +129,33 @@ int meet(const Communicator& own, MPI_Comm bridge, int remote_leader, int tag,
   return swap(*peer, remote_leader, introduction, theirs, tag);
 }
 
+/// Equal on both sides.
+bool has_several_worlds(const Group& own, const Words& introduction) {
+  const uint64_t first = introduction[kIdWords];
+  const Words members = members_of(own);
+  for (size_t i = 0; i < members.size(); i += kNameWords)
+    if (members[i] != first) return true;
+  for (size_t i = kIdWords; i < introduction.size(); i += kNameWords)
+    if (introduction[i] != first) return true;
+  return false;
+}
+
+/// The leaders pass on the connection infos over the bridge.
+int introduce(Communicator& own, int leader, MPI_Comm bridge, int remote_leader, int tag) {
+  const Swap over_bridge = [&](const std::string& text) {
+    Words out{text.size()}, in;
+    out.resize(1 + (text.size() + sizeof out[0] - 1) / sizeof out[0]);
+    std::memcpy(out.data() + 1, text.data(), text.size());
+    auto* const peer = the_process->handles.find<Communicator>(bridge);
+    if (const int code = swap(*peer, remote_leader, out, &in, tag); code != MPI_SUCCESS)
+      throw Error(code, take_last_error().text);
+    return std::string(reinterpret_cast<const char*>(in.data() + 1), in[0]);
+  };
+  Ref<Group> remote;
+  ContextId id;
+  return meet_group(own, leader, over_bridge, &remote, &id);
+}
+
 int check_leader(int leader, const char* name, int size) {
   if (leader >= 0 && leader < size) return MPI_SUCCESS;
   return fail(MPI_ERR_RANK, "%s is %d, but its group has ranks 0..%d", name, leader, size - 1);
@@ -120,7 +165,10 @@ int check_leader(int leader, const char* name, int size) {
 // 0 decides.
 bool comes_first(const Communicator& inter, bool high, bool theirs) {
   if (high != theirs) return !high;
-  return inter.group().peer_index(0) < inter.remote_group()->peer_index(0);
+  const auto first = [](const Group& group) {
+    return the_process->worlds.name_of(group.peer_index(0));
+  };
+  return first(inter.group()) < first(*inter.remote_group());
 }
 
 }  // namespace
@@ -147,6 +195,10 @@ int intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_c
     if (theirs.size() <= kIdWords)
       return fail(MPI_ERR_COMM, "the local leader (rank %d) could not reach the remote leader",
                   local_leader);
+    if (has_several_worlds(local_comm.group(), theirs)) {
+      code = introduce(local_comm, local_leader, peer_comm, remote_leader, tag);
+      if (code != MPI_SUCCESS) return code;
+    }
     Ref<Group> remote = group_on(theirs);
     code = check_disjoint(local_comm.group(), *remote, MPI_ERR_COMM);
     if (code != MPI_SUCCESS) return code;

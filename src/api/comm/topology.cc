@@ -9,6 +9,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm/comm.hpp"
+#include "api/job/runtime.hpp"
 #include "boot/boot.hpp"
 
 namespace tern::api {
@@ -49,7 +50,7 @@ const core::Edges* edges_of(const Communicator& comm) noexcept {
 std::vector<int> nodes_of(const Communicator& comm, int ranks) {
   std::vector<int> nodes;
   for (int rank = 0; rank < ranks; ++rank)
-    nodes.push_back(comm.process().boot->node(static_cast<int>(comm.group().peer_index(rank))));
+    nodes.push_back(node_of(comm.process(), comm.peer(rank)));
   return nodes;
 }
 

@@ -11,6 +11,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/job/membership.hpp"
+#include "api/job/parent.hpp"
 #include "api/memory_kinds.hpp"
 #include "api/process.hpp"
 #include "base/log.hpp"
@@ -57,7 +58,7 @@ int start_world(int required) noexcept {
   if (code != MPI_SUCCESS) return code;
   world.main_thread = std::this_thread::get_id();
   world.started = true;
-  return MPI_SUCCESS;
+  return meet_parent();
 }
 
 double seconds(const timespec& time) noexcept {

@@ -12,6 +12,7 @@
 #include "api/tool/tool.hpp"
 #include "base/config.hpp"
 #include "base/crash.hpp"
+#include "base/digest.hpp"
 #include "base/log.hpp"
 #include "base/remote_fence.hpp"
 #include "core/communicator.hpp"
@@ -71,6 +72,8 @@ void Membership::enter_job(core::ThreadLevel level) {
   process_.abort_job = abort_job;
   process_.world_rank = boot_->rank();
   process_.world_size = boot_->size();
+  process_.worlds.set_own(digest_text(boot_->job().id), boot_->size());
+  process_.meets_worlds = false;
   process_.threads.level = level;
   process_.threads.wants_progress = process_.params.progress == ProgressBy::kThread;
   process_.threads.wants_proxy = false;

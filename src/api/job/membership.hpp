@@ -28,6 +28,7 @@ class Membership {
   /// so peers keep the connection info. A provided world ends with the last user.
   void stop(User user);
   void await(const core::Group& group) { runtime_->await(group); }
+  [[nodiscard]] Runtime& runtime() noexcept { return *runtime_; }
   /// Starts a progress thread if TERN_PROGRESS is "auto". The caller holds no channel's lock.
   void start_progress() noexcept;
   /// Starts the thread for enqueued operations. The caller holds no channel's lock. Throws Error.

@@ -75,6 +75,11 @@ int part_of(core::Process& process, int rank, topo::MachinePart::Kind kind) {
 
 }  // namespace
 
+int node_of(core::Process& process, const core::Peer& peer) {
+  return peer.nspace == 0 ? process.boot->node(static_cast<int>(peer.rank))
+                          : process.worlds.node_of(peer.index);
+}
+
 Runtime::Runtime(core::Process& process) : process_(process) {
   process.set_channels(channels_for(process));
   process.gpus.set_kernels_file(process.params.cuda_kernels);
@@ -102,7 +107,8 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     one->channel().pml->add_context(*one);
   for (auto& channel : process.channels()) {
     colls_.push_back(coll::make(*channel));
-    colls_.back()->set_hosts([](core::Process& of, int rank) { return of.boot->node(rank); });
+    colls_.back()->set_hosts(
+        [](core::Process& of, const core::Peer& peer) { return node_of(of, peer); });
     colls_.back()->set_parts(part_of);
     channel->coll = colls_.back().get();
   }
@@ -205,6 +211,64 @@ void Runtime::configure_waiting() {
   }
 }
 
+// All channels, because a peer may use any.
+void Runtime::widen() {
+  const std::lock_guard<std::mutex> guard(widening_);
+  if (process_.meets_worlds.exchange(true)) return;
+  for (auto& pml : pmls_) {
+    const core::ChannelLock lock(pml->engine.channel.progress);
+    auto* const first = pml == pmls_.front() ? nullptr : &pmls_.front()->engine.transports;
+    pml->engine.transports.widen(pml->engine, first);
+  }
+  if (bell_pipe_ == nullptr) open_bell_pipe();
+  configure_waiting();
+}
+
+btl::ConnectionInfo Runtime::own_info(btl::AddressBook::LongAddresses* rest) {
+  btl::Table& first = pmls_.front()->engine.transports;
+  btl::ConnectionInfo info = first.own_info();
+  for (auto& pml : pmls_) pml->engine.transports.list_addresses(info);
+  *rest = first.book().own_long();
+  return info;
+}
+
+void Runtime::learn_peer(const core::Peer& peer, const btl::ConnectionInfo& info,
+                         btl::AddressBook::LongAddresses rest) {
+  pmls_.front()->engine.transports.book().learn(peer, info, std::move(rest));
+}
+
+void Runtime::part(const std::vector<uint32_t>& strangers) noexcept {
+  if (strangers.empty()) return;
+  send_all_waiting();
+  for (auto& pml : pmls_) {
+    core::Progress& progress = pml->engine.channel.progress;
+    const core::ChannelLock lock(progress);
+    const auto parted = [&] {
+      bool all = true;
+      for (const uint32_t index : strangers)
+        all &= pml->engine.transports.say_bye(process_.peer(index));
+      return all;
+    };
+    progress.wait(parted,
+                  [](WaitReport* report) { report->words += "another world to disconnect"; });
+  }
+  wait_until_quiet();
+  for (auto& pml : pmls_) {
+    const core::ChannelLock lock(pml->engine.channel.progress);
+    for (const uint32_t index : strangers) {
+      const core::Peer& peer = process_.peer(index);
+      pml->engine.peers.forget(peer);
+      pml->engine.transports.part(peer);
+    }
+  }
+  for (const uint32_t index : strangers) forget_peer(index);
+}
+
+void Runtime::forget_peer(uint32_t index) noexcept {
+  pmls_.front()->engine.transports.book().forget(process_.peer(index));
+  process_.worlds.forget(index);
+}
+
 void Runtime::admit_threads() noexcept {
   for (auto& pml : pmls_) pml->engine.requests.admit_threads();
   for (auto& coll : colls_) coll->admit_threads();
@@ -225,6 +289,7 @@ void Runtime::finish_streams() noexcept {
 void Runtime::leave() {
   finish_streams();
   send_all_waiting();
+  part(process_.worlds.all());
   wait_until_quiet();
   for (auto& pml : pmls_) pml->engine.transports.set_leaving();
   meet_all();
@@ -245,6 +310,7 @@ void Runtime::wait_until_quiet() noexcept {
 void Runtime::see_off() noexcept {
   finish_streams();
   send_all_waiting();
+  part(process_.worlds.all());
   wait_until_quiet();
   for (size_t i = 0; i < pmls_.size(); ++i) {
     core::Progress& progress = pmls_[i]->engine.channel.progress;

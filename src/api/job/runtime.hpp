@@ -6,8 +6,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
+#include "btl/address_book.hpp"
 #include "core/process.hpp"
 
 namespace tern::core {
@@ -25,6 +27,9 @@ namespace tern::api {
 class HangWatch;
 class ProgressThread;
 
+/// Equal numbers: the same host. Negative for processes of other worlds.
+[[nodiscard]] int node_of(core::Process& process, const core::Peer& peer);
+
 class Runtime {
  public:
   /// Requires `process.boot`, ranks and thread level. Throws Error.
@@ -35,6 +40,14 @@ class Runtime {
   /// Enables locks for a higher thread level. admit_threads() needs all other threads outside MPI
   /// calls.
   void admit_threads() noexcept;
+  /// Makes a transport to other worlds, once. The caller holds no channel's lock. Throws Error.
+  void widen();
+  [[nodiscard]] btl::ConnectionInfo own_info(btl::AddressBook::LongAddresses* rest);
+  void learn_peer(const core::Peer& peer, const btl::ConnectionInfo& info,
+                  btl::AddressBook::LongAddresses rest);
+  void forget_peer(uint32_t index) noexcept;
+  /// Ends the contacts with processes that share no communicator any more: both ends call.
+  void part(const std::vector<uint32_t>& strangers) noexcept;
   void start_thread();
   void start_proxy();
   void end_threads() noexcept;
@@ -58,6 +71,7 @@ class Runtime {
   [[nodiscard]] bool has_lost_peers() const noexcept;
 
   core::Process& process_;
+  std::mutex widening_;
   std::vector<std::unique_ptr<pml::P2p>> pmls_;
   std::vector<std::unique_ptr<coll::Coll>> colls_;
   std::unique_ptr<BellPipe> bell_pipe_;

@@ -85,6 +85,7 @@ class Job {
   [[nodiscard]] std::vector<Hang::Rank> ranks_now() const;
   void on_lost_output(int error);
   void all_ended();
+  [[nodiscard]] bool awaits_worlds() const;
   void maybe_stop();
   void leave_behind();
   void reap();

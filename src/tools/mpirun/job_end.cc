@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/ended.hpp"
 #include "base/error.hpp"
 #include "mpi.h"
 #include "tools/mpirun/debugger.hpp"
@@ -208,7 +209,19 @@ void Job::interrupt(int signal) {
   end_ranks(own ? SIGTERM : signal, kUserPatience);
 }
 
+/// Ranks tell the mpiruns of worlds that they have started (MPI_Comm_spawn).
+bool Job::awaits_worlds() const {
+  for (const auto& rank : ranks_) {
+    std::string pid;
+    for (int i = 0; meeting_.shared.get(rank->number, boot::world_key(i), &pid); ++i)
+      if (!has_ended(std::atoi(pid.c_str()))) return true;
+  }
+  return false;
+}
+
 void Job::all_ended() {
+  constexpr double kRound = 0.005;  // seconds
+  if (!ending_ && awaits_worlds()) return loop_.after(kRound, [this] { all_ended(); });
   judge_silent_ends();
   send_all(SIGKILL);
   if (!outputs.streams.all_closed())

@@ -81,7 +81,7 @@ constexpr Answer kElsewhere[] = {
   {"genvexcl envexcl", "is not supported; use --unset-env NAME"},
   {"order-nodes skip-launch-node", "is not supported; name the hosts in order: -host A,B"},
   {"disable-auto-cleanup", "is not supported: a job's processes never outlive mpirun"},
-  {"info usize nameserver bootstrap-exec-fork rsh",
+  {"info nameserver bootstrap-exec-fork rsh",
    "belongs to MPICH's Hydra and has no equivalent here"},
   {"ckpointlib ckpoint-prefix ckpoint-num ckpoint-interval ckpoint-preserve ckpoint-last ckpoint",
    "is not supported: there are no checkpoints"},

@@ -52,6 +52,9 @@ void set_list(Parser& p, Values v) {
     begin = end + 1;
   }
 }
+void set_universe(Parser& p, Values v) {
+  p.options.universe = p.number(v[0], "ranks", 1, kMostRanks);
+}
 void set_unset(Parser& p, Values v) { p.options.unset.emplace_back(v[0]); }
 
 // MPI lets a launcher start fewer ranks if necessary; mpirun always starts all.
@@ -199,6 +202,8 @@ constexpr OptionRow kRows[] = {
   {"quiet q", 0, "-q, --quiet", "print errors only, no remarks", set_quiet},
   {"", 0, "The job:", nullptr, nullptr},
   {"timeout maxtime", 1, "--timeout SECONDS", "end the job after this time with exit code 124", set_timeout},
+  {"usize", 1, "--usize N", "MPI_UNIVERSE_SIZE, the ranks that programs may start in all (default: the allowed processors)",
+   set_universe},
   {"initial-errhandler", 1, "-initial-errhandler NAME",
    "mpi_errors_are_fatal (default), mpi_errors_abort, mpi_errors_return", set_error_handler},
   {"memory-alloc-kinds", 1, "-memory-alloc-kinds LIST", "memory kinds requested by the program: system,mpi,...",

@@ -63,6 +63,7 @@ struct Options {
   bool help = false;
   bool version = false;
   double timeout_s = 0;
+  int universe = 0;  // --usize; 0: not given
   std::vector<std::string> remarks;
 
   [[nodiscard]] int ranks() const noexcept;

@@ -21,7 +21,7 @@
 namespace tern::info {
 namespace {
 
-constexpr const char* kMissing[] = {
+const std::vector<std::string_view> kMissing = {
 #include "unsupported.inc"
 };
 

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/comm/meeting.hpp"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "api/attempt.hpp"
+#include "api/comm/comm.hpp"
+#include "api/comm/comm_exchange.hpp"
+#include "api/job/membership.hpp"
+#include "api/process.hpp"
+#include "base/clock.hpp"
+#include "base/digest.hpp"
+#include "boot/boot.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::api {
+namespace {
+
+using core::Communicator;
+using core::Worlds;
+constexpr int kTryAgain = MPI_ERR_PENDING;
+constexpr double kSilence = 60;  // seconds that a leader may be silent during the exchange
+
+/// A blob of fields: words, and texts with their length.
+class Writer {
+ public:
+  void word(uint64_t value) { text_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+  void text(std::string_view value) {
+    word(value.size());
+    text_.append(value);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+  uint64_t word() {
+    uint64_t value;
+    std::memcpy(&value, some(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::string text() { return std::string(some(word())); }
+
+ private:
+  std::string_view some(uint64_t bytes) {
+    if (bytes > rest_.size())
+      throw Error(MPI_ERR_PORT, "the other group's introduction is cut short");
+    const std::string_view found = rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+    return found;
+  }
+  std::string_view rest_;
+};
+
+/// A member's introduction to strangers.
+std::string introduce(const Communicator& comm) {
+  btl::AddressBook::LongAddresses rest;
+  const btl::ConnectionInfo info = membership().runtime().own_info(&rest);
+  core::Process& process = comm.process();
+  const core::ProcessName name = process.worlds.name_of(static_cast<uint32_t>(process.world_rank));
+  Writer out;
+  out.word(name.world);
+  out.word(name.rank);
+  out.word(static_cast<uint64_t>(process.boot->node(process.world_rank)));
+  out.text({reinterpret_cast<const char*>(&info), sizeof info});
+  out.word(rest.size());
+  for (const auto& [key, address] : rest) {
+    out.text(key);
+    out.text(address);
+  }
+  return out.take();
+}
+
+struct Member {
+  core::ProcessName name;
+  int node = 0;
+  btl::ConnectionInfo info{};
+  btl::AddressBook::LongAddresses rest;
+};
+
+Member member_in(Reader& in) {
+  Member member;
+  member.name.world = in.word();
+  member.name.rank = static_cast<uint32_t>(in.word());
+  member.node = static_cast<int>(in.word());
+  const std::string info = in.text();
+  if (info.size() != sizeof member.info)
+    throw Error(MPI_ERR_PORT, "the other group runs another version of Tern");
+  std::memcpy(&member.info, info.data(), sizeof member.info);
+  for (uint64_t left = in.word(); left > 0; --left) {
+    std::string key = in.text();
+    member.rest.emplace(std::move(key), in.text());
+  }
+  return member;
+}
+
+/// A group's introduction: a nonce, the numbers of worlds in use by any member, the members.
+struct Introduction {
+  uint64_t nonce = 0;
+  Worlds::Numbers used;
+  std::vector<Member> members;
+};
+
+constexpr size_t kNumberWords = Worlds::kNumbers / 64;
+
+void write_numbers(Writer& out, const Worlds::Numbers& used) {
+  for (size_t word = 0; word < kNumberWords; ++word) {
+    uint64_t bits = 0;
+    for (size_t bit = 0; bit < 64; ++bit) bits |= uint64_t{used[word * 64 + bit]} << bit;
+    out.word(bits);
+  }
+}
+
+Worlds::Numbers numbers_in(Reader& in) {
+  Worlds::Numbers used;
+  for (size_t word = 0; word < kNumberWords; ++word) {
+    const uint64_t bits = in.word();
+    for (size_t bit = 0; bit < 64; ++bit) used[word * 64 + bit] = (bits >> bit & 1) != 0;
+  }
+  return used;
+}
+
+Introduction introduction_in(const std::string& blob) {
+  Reader in(blob);
+  Introduction group;
+  group.nonce = in.word();
+  for (uint64_t left = in.word(); left > 0; --left) {
+    group.used |= numbers_in(in);
+    group.members.push_back(member_in(in));
+  }
+  return group;
+}
+
+/// The introduction of the whole group, on every member.
+int gather_introduction(Communicator& comm, std::string* all) {
+  Writer out;
+  write_numbers(out, comm.process().worlds.used());
+  const std::string own = out.take() + introduce(comm);
+  const auto size = static_cast<size_t>(comm.size()), rank = static_cast<size_t>(comm.rank());
+  std::vector<uint64_t> lengths(size + 1);
+  lengths[rank] = own.size();
+  uint64_t nonce = 0;
+  if (comm.rank() == 0 && ::getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
+    return fail(MPI_ERR_PORT, "no random numbers for a meeting");
+  int code = allgather(comm, lengths.data(), sizeof lengths[0], comm.next_derivation());
+  if (code != MPI_SUCCESS) return code;
+  Words first{nonce};
+  code = broadcast(comm, 0, &first, comm.next_derivation());
+  if (code != MPI_SUCCESS) return code;
+  const size_t most = *std::max_element(lengths.begin(), lengths.end());
+  std::string padded(most * size, '\0');
+  std::memcpy(padded.data() + rank * most, own.data(), own.size());
+  code = allgather(comm, padded.data(), most, comm.next_derivation());
+  if (code != MPI_SUCCESS) return code;
+  Writer whole;
+  whole.word(first[0]);
+  whole.word(size);
+  *all = whole.take();
+  for (size_t i = 0; i < size; ++i) all->append(padded, i * most, lengths[i]);
+  return MPI_SUCCESS;
+}
+
+Words words_of(const std::string& text) {
+  Words words{text.size()};
+  words.resize(1 + (text.size() + sizeof words[0] - 1) / sizeof words[0]);
+  std::memcpy(words.data() + 1, text.data(), text.size());
+  return words;
+}
+
+std::string text_of(const Words& words) {
+  return {reinterpret_cast<const char*>(words.data() + 1), words[0]};
+}
+
+std::vector<uint64_t> worlds_of(const Introduction& group) {
+  std::vector<uint64_t> worlds;
+  for (const Member& member : group.members)
+    if (std::find(worlds.begin(), worlds.end(), member.name.world) == worlds.end())
+      worlds.push_back(member.name.world);
+  return worlds;
+}
+
+/// The first number of a run that is free in both groups.
+uint32_t free_run(const Worlds::Numbers& used, size_t length) {
+  for (size_t first = 1; first + length <= Worlds::kNumbers; ++first) {
+    size_t free = 0;
+    while (free < length && !used[first + free]) ++free;
+    if (free == length) return static_cast<uint32_t>(first);
+  }
+  throw Error(MPI_ERR_PORT,
+              strf("a process can be connected to %zu other worlds at most; disconnect some",
+                   Worlds::kNumbers - 1));
+}
+
+uint32_t place_of(const std::vector<uint64_t>& worlds, uint64_t world) {
+  return static_cast<uint32_t>(std::find(worlds.begin(), worlds.end(), world) - worlds.begin());
+}
+
+/// All members of a group, or none.
+class Admission {
+ public:
+  explicit Admission(core::Process& process) noexcept : process_(process) {}
+
+  /// kTryAgain if a meeting of another thread has taken the numbers.
+  int admit(const Introduction& own, const Introduction& theirs) {
+    const std::vector<uint64_t> ours = worlds_of(own), others = worlds_of(theirs);
+    const uint32_t first = free_run(own.used | theirs.used, std::max(ours.size(), others.size()));
+    const uint32_t there = first + place_of(ours, process_.worlds.own());
+    for (const Member& member : theirs.members) {
+      const auto admitted = process_.worlds.admit(
+          {member.name, first + place_of(others, member.name.world), there, member.node});
+      if (!admitted) return kTryAgain;
+      builder_.add(admitted->index);
+      if (!admitted->is_new) continue;
+      new_.push_back(admitted->index);
+      membership().runtime().learn_peer(process_.peer(admitted->index), member.info, member.rest);
+    }
+    return MPI_SUCCESS;
+  }
+  void undo() {
+    for (const uint32_t index : new_) membership().runtime().forget_peer(index);
+  }
+  core::Ref<core::Group> finish() { return builder_.finish(); }
+
+ private:
+  core::Process& process_;
+  core::GroupBuilder builder_;
+  std::vector<uint32_t> new_;
+};
+
+core::ContextId id_of(const Introduction& own, const Introduction& theirs) {
+  const auto half = [](uint64_t nonce) {
+    return core::ContextId{nonce, static_cast<uint32_t>(nonce >> 32)};
+  };
+  return core::meet_contexts(half(own.nonce), half(theirs.nonce));
+}
+
+WaitUntil wait_with_progress(Communicator& comm, const char* what) {
+  return [&comm, what](const std::function<bool()>& done, double seconds) {
+    constexpr int64_t kLookUs = 1000;
+    constexpr double kNsPerSecond = 1e9;
+    const int64_t begin = now_ns();
+    bool found = false;
+    const auto over = [&] {
+      found = found || done();
+      return found ||
+             (seconds >= 0 && static_cast<double>(now_ns() - begin) > seconds * kNsPerSecond);
+    };
+    core::Progress& progress = comm.channel().progress;
+    const core::ChannelLock lock(progress);
+    progress.wait(
+        over, [what](WaitReport* report) { report->words += what; }, kLookUs);
+    return found;
+  };
+}
+
+/// Failures of any rank of either group reach all ranks of both groups.
+class Handshake {
+ public:
+  Handshake(Communicator& comm, int root, const Swap& swap)
+      : comm_(comm), root_(root), swap_(swap) {}
+
+  int meet(const std::string& own, int code, std::string* theirs) {
+    Words heard;
+    if (is_root() && code == MPI_SUCCESS)
+      code = attempt([&] {
+        heard = words_of(swap_(own));
+        return MPI_SUCCESS;
+      });
+    code = share(code, &heard);
+    if (code == MPI_SUCCESS) *theirs = text_of(heard);
+    return code;
+  }
+
+  /// No rank sends to the other group before all ranks know all others.
+  int agree(int code) {
+    std::vector<int> codes(static_cast<size_t>(comm_.size()));
+    codes[static_cast<size_t>(comm_.rank())] = code;
+    const int gathered = allgather(comm_, codes.data(), sizeof code, comm_.next_derivation());
+    if (gathered != MPI_SUCCESS) return gathered;
+    int worst = *std::max_element(codes.begin(), codes.end());
+    Words heard{0};
+    if (is_root()) {
+      const int swapped = attempt([&] {
+        const std::string answer = swap_({reinterpret_cast<const char*>(&worst), sizeof worst});
+        int other = MPI_ERR_PORT;
+        if (answer.size() == sizeof other) std::memcpy(&other, answer.data(), sizeof other);
+        return other == MPI_SUCCESS ? MPI_SUCCESS
+                                    : fail(other, "a rank of the other group could not connect");
+      });
+      if (worst == MPI_SUCCESS) worst = swapped;
+    }
+    const int shared = share(worst, &heard);
+    return code != MPI_SUCCESS && code != kTryAgain ? code : shared;
+  }
+
+ private:
+  static constexpr uint64_t kFailed = uint64_t{1} << 63;
+  [[nodiscard]] bool is_root() const noexcept { return comm_.rank() == root_; }
+
+  int share(int code, Words* words) {
+    if (is_root() && code != MPI_SUCCESS) *words = {kFailed | static_cast<uint64_t>(code)};
+    const int told = broadcast(comm_, root_, words, comm_.next_derivation());
+    if (code != MPI_SUCCESS || told != MPI_SUCCESS) return code != MPI_SUCCESS ? code : told;
+    if (((*words)[0] & kFailed) == 0) return MPI_SUCCESS;
+    if (((*words)[0] & ~kFailed) == kTryAgain) return kTryAgain;
+    return fail(static_cast<int>((*words)[0] & ~kFailed),
+                "the root (rank %d) could not connect to the other group", root_);
+  }
+
+  Communicator& comm_;
+  const int root_;
+  const Swap& swap_;
+};
+
+int check_root(const Communicator& comm, int root) {
+  if (root >= 0 && root < comm.size()) return MPI_SUCCESS;
+  return fail(MPI_ERR_ROOT, "root is %d, but comm has ranks 0..%d", root, comm.size() - 1);
+}
+
+}  // namespace
+
+int meet_group(Communicator& comm, int root, const Swap& swap, core::Ref<core::Group>* remote,
+               core::ContextId* id) {
+  const int widened = guarded([] { membership().runtime().widen(); });
+  Handshake handshake(comm, root, swap);
+  for (;;) {
+    std::string own, theirs;
+    const int gathered = gather_introduction(comm, &own);
+    int code = handshake.meet(own, widened != MPI_SUCCESS ? widened : gathered, &theirs);
+    if (code != MPI_SUCCESS) return code;
+    Admission admission(comm.process());
+    code = attempt([&] {
+      const Introduction mine = introduction_in(own), other = introduction_in(theirs);
+      *id = id_of(mine, other);
+      return admission.admit(mine, other);
+    });
+    const int agreed = handshake.agree(code);
+    if (agreed == MPI_SUCCESS) return guarded([&] { *remote = admission.finish(); });
+    admission.undo();
+    if (agreed != kTryAgain) return agreed;
+  }
+}
+
+int meet_world(Communicator& comm, int root, const Dial& dial, core::Ref<Communicator>* made) {
+  if (const int wrong = check_root(comm, root); wrong != MPI_SUCCESS) return wrong;
+  const WaitUntil wait = wait_with_progress(comm, "another world to connect");
+  std::optional<Link> link;
+  const Swap over_link = [&](const std::string& own) {
+    if (!link) link = dial(wait);
+    link->send(own, wait, kSilence);
+    return link->receive(wait, kSilence);
+  };
+  core::Ref<core::Group> remote;
+  core::ContextId id;
+  const int code = meet_group(comm, root, over_link, &remote, &id);
+  if (code != MPI_SUCCESS) return code;
+  return guarded([&] {
+    *made = core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id,
+                                      std::move(remote));
+  });
+}
+
+}  // namespace tern::api

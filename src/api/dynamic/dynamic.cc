@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI functions of the chapter "dynamic" (MPI-5.0 chapter 11).
+#include <poll.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "api/comm/comm.hpp"
+#include "api/comm/meeting.hpp"
+#include "api/dynamic/names.hpp"
+#include "api/dynamic/start.hpp"
+#include "api/job/parent.hpp"
+#include "api/process.hpp"
+#include "boot/boot.hpp"
+#include "boot/shared_job.hpp"
+
+namespace tern::api {
+namespace {
+
+using core::Communicator;
+using core::Ref;
+
+struct Ports {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<Listener>> open;
+};
+
+Ports& ports() {
+  static auto* const only = new Ports;  // never destroyed, like the Instance
+  return *only;
+}
+
+std::shared_ptr<Listener> open_one(const char* name) {
+  Ports& all = ports();
+  const std::lock_guard<std::mutex> guard(all.mutex);
+  const auto found = name == nullptr ? all.open.end() : all.open.find(name);
+  if (found == all.open.end())
+    throw Error(MPI_ERR_PORT,
+                strf("port_name \"%s\" is not open on this rank; MPI_Open_port opens a port",
+                     name == nullptr ? "" : name));
+  return found->second;
+}
+
+double connect_limit(const core::Info* info) {
+  constexpr double kUsual = 180;
+  const auto said = info == nullptr ? std::nullopt : info->get("timeout");
+  const char* const variable = std::getenv("MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT");
+  const double seconds = said                  ? std::atof(said->c_str())
+                         : variable != nullptr ? std::atof(variable)
+                                               : kUsual;
+  return seconds > 0 ? seconds : kUsual;
+}
+
+int meet_and_publish(Communicator& comm, int root, const Dial& dial, MPI_Comm* out) {
+  *out = MPI_COMM_NULL;
+  Ref<Communicator> made;
+  const int code = meet_world(comm, root, dial, &made);
+  if (code != MPI_SUCCESS) return code;
+  return guarded([&] { publish(std::move(made), out); });
+}
+
+void copy_name(const std::string& name, char* out) noexcept {
+  std::memcpy(out, name.c_str(), name.size() + 1);
+}
+
+/// Keys of MPI, and keys of peers with an option of mpirun.
+std::vector<std::string> options_of(const core::Info* info) {
+  std::vector<std::string> options;
+  if (info == nullptr) return options;
+  constexpr std::pair<const char*, const char*> kKeys[] = {
+      {"wdir", "-wdir"},
+      {"path", "-path"},
+      {"host", "-host"},
+      {"hostfile", "-hostfile"},
+      {"arch", "-arch"},
+      {"soft", "-soft"},
+      {"mpi_initial_errhandler", "-initial-errhandler"},
+      {"mpi_memory_alloc_kinds", "-memory-alloc-kinds"},
+      {"map_by", "--map-by"},
+      {"bind_to", "--bind-to"}};
+  for (const auto& [key, option] : kKeys)
+    if (const auto value = info->get(key)) options.insert(options.end(), {option, *value});
+  if (const auto lines = info->get("env")) {
+    std::string_view rest = *lines;
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find('\n'), rest.size());
+      if (end > 0) options.insert(options.end(), {"-x", std::string(rest.substr(0, end))});
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return options;
+}
+
+std::vector<std::string> words_of(char* argv[]) {
+  std::vector<std::string> words;
+  for (; argv != nullptr && *argv != nullptr; ++argv) words.emplace_back(*argv);
+  return words;
+}
+
+bool has_ended_world(int fd) noexcept {
+  pollfd one{fd, POLLIN, 0};
+  return ::poll(&one, 1, 0) > 0;
+}
+
+/// The new world has the same universe, and unbound ranks.
+std::vector<std::string> job_options() {
+  const int universe = the_process->boot->job().universe_size;
+  std::vector<std::string> options{"--quiet", "--bind-to", "none"};
+  if (universe > 0) options.insert(options.end(), {"--usize", std::to_string(universe)});
+  return options;
+}
+
+Link start_and_accept(const std::vector<Command>& commands, const WaitUntil& wait) {
+  Listener listener;
+  const StartedWorld world =
+      start_world(commands, job_options(), listener.name(), the_process->boot->job().server_pid);
+  static std::atomic<int> started = 0;
+  the_process->boot->put(boot::world_key(started++), world.mpirun);
+  bool ended = false;
+  const WaitUntil while_alive = [&](const std::function<bool()>& done, double seconds) {
+    return wait([&] { return done() || (ended = has_ended_world(world.alive.get())); }, seconds) &&
+           !ended;
+  };
+  try {
+    return listener.accept(while_alive, -1);
+  } catch (const Error& error) {
+    throw Error(MPI_ERR_SPAWN,
+                ended ? strf("the ranks of \"%s\" ended before MPI_Init; mpirun's message says why",
+                             commands.front().program.c_str())
+                      : std::string(error.what()));
+  }
+}
+
+Failure check_commands(int count, const std::vector<Command>& commands) {
+  if (count < 1) return failure(MPI_ERR_ARG, "count is %d, but must be 1 or greater", count);
+  for (const Command& one : commands)
+    if (one.ranks < 1)
+      return failure(MPI_ERR_ARG, "maxprocs is %d, but must be 1 or greater", one.ranks);
+  return {};
+}
+
+int spawn(Communicator& comm, int root, int count, const std::vector<Command>& commands,
+          MPI_Comm* intercomm, int errcodes[]) {
+  const int code = meet_and_publish(
+      comm, root,
+      [&](const WaitUntil& wait) {
+        if (const Failure why = check_commands(count, commands)) throw Error(why.code, why.text);
+        return start_and_accept(commands, wait);
+      },
+      intercomm);
+  if (errcodes == nullptr) return code;
+  int ranks = 0;
+  for (const Command& one : commands) ranks += one.ranks;
+  if (code == MPI_SUCCESS) {
+    const auto* const made = the_process->handles.find<Communicator>(*intercomm);
+    ranks = made->remote_group()->size();
+  }
+  for (int i = 0; i < ranks; ++i) errcodes[i] = code;
+  return code;
+}
+
+}  // namespace
+
+int open_port(core::Info* /*info*/, char* port_name) noexcept {
+  return attempt([&] {
+    auto listener = std::make_shared<Listener>();
+    copy_name(listener->name(), port_name);
+    Ports& all = ports();
+    const std::lock_guard<std::mutex> guard(all.mutex);
+    all.open.emplace(listener->name(), std::move(listener));
+    return MPI_SUCCESS;
+  });
+}
+
+int close_port(const char* port_name) noexcept {
+  return attempt([&] {
+    (void)open_one(port_name);
+    Ports& all = ports();
+    const std::lock_guard<std::mutex> guard(all.mutex);
+    all.open.erase(port_name);
+    return MPI_SUCCESS;
+  });
+}
+
+int comm_accept(const char* port_name, core::Info* /*info*/, int root, Communicator& comm,
+                MPI_Comm* newcomm) noexcept {
+  return attempt([&] {
+    if (const int code = require_intra(comm, "comm of MPI_Comm_accept"); code != MPI_SUCCESS)
+      return code;
+    return meet_and_publish(
+        comm, root, [&](const WaitUntil& wait) { return open_one(port_name)->accept(wait, -1); },
+        newcomm);
+  });
+}
+
+int comm_connect(const char* port_name, core::Info* info, int root, Communicator& comm,
+                 MPI_Comm* newcomm) noexcept {
+  return attempt([&] {
+    if (const int code = require_intra(comm, "comm of MPI_Comm_connect"); code != MPI_SUCCESS)
+      return code;
+    return meet_and_publish(
+        comm, root,
+        [&](const WaitUntil& wait) {
+          return connect_to(port_name == nullptr ? "" : port_name, wait, connect_limit(info));
+        },
+        newcomm);
+  });
+}
+
+/// The socket stays the user's.
+int comm_join(int fd, MPI_Comm* intercomm) noexcept {
+  return attempt([&] {
+    const int copy = ::dup(fd);
+    if (copy < 0) return fail(MPI_ERR_ARG, "fd is %d, which is not an open descriptor", fd);
+    return meet_and_publish(
+        *the_process->self, 0, [&](const WaitUntil&) { return Link(Fd(copy)); }, intercomm);
+  });
+}
+
+int comm_spawn(const char* command, char* argv[], int maxprocs, core::Info* info, int root,
+               Communicator& comm, MPI_Comm* intercomm, int* array_of_errcodes) noexcept {
+  return attempt([&] {
+    if (const int code = require_intra(comm, "comm of MPI_Comm_spawn"); code != MPI_SUCCESS)
+      return code;
+    std::vector<Command> commands;
+    if (comm.rank() == root)
+      commands.push_back(
+          {command == nullptr ? "" : command, words_of(argv), maxprocs, options_of(info)});
+    return spawn(comm, root, 1, commands, intercomm, array_of_errcodes);
+  });
+}
+
+int comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[],
+                        const int array_of_maxprocs[], const MPI_Info array_of_info[], int root,
+                        Communicator& comm, MPI_Comm* intercomm, int* array_of_errcodes) noexcept {
+  return attempt([&] {
+    if (const int code = require_intra(comm, "comm of MPI_Comm_spawn_multiple");
+        code != MPI_SUCCESS)
+      return code;
+    std::vector<Command> commands;
+    for (int i = 0; comm.rank() == root && i < count; ++i)
+      commands.push_back({array_of_commands[i],
+                          words_of(array_of_argv == nullptr ? nullptr : array_of_argv[i]),
+                          array_of_maxprocs[i],
+                          options_of(the_process->handles.find<core::Info>(array_of_info[i]))});
+    return spawn(comm, root, count, commands, intercomm, array_of_errcodes);
+  });
+}
+
+int publish_name(const char* service_name, core::Info*, const char* port_name) noexcept {
+  return attempt([&] { return publish_service(service_name, port_name); });
+}
+
+int unpublish_name(const char* service_name, core::Info*, const char*) noexcept {
+  return attempt([&] { return unpublish_service(service_name); });
+}
+
+int lookup_name(const char* service_name, core::Info*, char* port_name) noexcept {
+  return attempt([&] {
+    std::string port;
+    const int code = look_up_service(service_name, &port);
+    if (code == MPI_SUCCESS) copy_name(port, port_name);
+    return code;
+  });
+}
+
+int comm_get_parent(MPI_Comm* parent) noexcept {
+  MPI_Comm& ours = instance().parent;
+  if (the_process->handles.find<Communicator>(ours) == nullptr) ours = MPI_COMM_NULL;
+  *parent = ours;
+  return MPI_SUCCESS;
+}
+
+int meet_parent() noexcept {
+  const char* const port = std::getenv(kParentVariable);
+  if (port == nullptr) return MPI_SUCCESS;
+  const std::string name = port;
+  ::unsetenv(kParentVariable);  // a program started by this rank has no parent
+  constexpr double kSeconds = 60;
+  return attempt([&] {
+    Communicator& world = *the_process->world;
+    const int code = meet_and_publish(
+        world, 0, [&](const WaitUntil& wait) { return connect_to(name, wait, kSeconds); },
+        &instance().parent);
+    if (code == MPI_SUCCESS)
+      the_process->handles.find<Communicator>(instance().parent)->name.set("MPI_COMM_PARENT");
+    return code;
+  });
+}
+
+}  // namespace tern::api

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/dynamic/start.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "base/config.hpp"
+#include "base/error.hpp"
+#include "mpi.h"
+
+extern char** environ;
+
+namespace tern::api {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, int error) {
+  throw Error(MPI_ERR_SPAWN, strf("%s: %s", what.c_str(), std::strerror(error)));
+}
+
+/// The shell leaves mpirun to process 1, which reaps orphans.
+constexpr const char* kInBackground = "\"$@\" </dev/null 9>&- & echo $! >&9";
+
+std::vector<std::string> words_for(const std::string& mpirun, const std::vector<Command>& commands,
+                                   const std::vector<std::string>& options,
+                                   const std::string& port) {
+  std::vector<std::string> words{"sh", "-c", kInBackground, "sh", mpirun};
+  words.insert(words.end(), options.begin(), options.end());
+  for (const Command& one : commands) {
+    if (&one != &commands.front()) words.emplace_back(":");
+    words.insert(words.end(), {"-n", std::to_string(one.ranks), "-env", kParentVariable, port});
+    words.insert(words.end(), one.options.begin(), one.options.end());
+    words.push_back(one.program);
+    words.insert(words.end(), one.arguments.begin(), one.arguments.end());
+  }
+  return words;
+}
+
+/// Variables of a launcher would make the new ranks members of the old world.
+bool is_of_launcher(std::string_view variable) noexcept {
+  for (const std::string_view prefix : {"PMI_", "PMIX_", "PMI2_", "PRTE_", "OMPI_", "SLURM_",
+                                        "TERN_BOOT=", "TERN_BOOT_", "TERN_PARENT="})
+    if (variable.substr(0, prefix.size()) == prefix) return true;
+  return false;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// mpirun binds ranks; a new world shares the processors of the whole job.
+class OnProcessorsOf {
+ public:
+  explicit OnProcessorsOf(int server) noexcept {
+    cpu_set_t all;
+    bound_ = server != 0 && ::sched_getaffinity(0, sizeof own_, &own_) == 0 &&
+             ::sched_getaffinity(server, sizeof all, &all) == 0 &&
+             ::sched_setaffinity(0, sizeof all, &all) == 0;
+  }
+  ~OnProcessorsOf() {
+    if (bound_) ::sched_setaffinity(0, sizeof own_, &own_);
+  }
+  OnProcessorsOf(const OnProcessorsOf&) = delete;
+  OnProcessorsOf& operator=(const OnProcessorsOf&) = delete;
+
+ private:
+  cpu_set_t own_{};
+  bool bound_ = false;
+};
+
+std::string read_all(int fd) {
+  std::string text;
+  char part[64];
+  for (;;) {
+    const ssize_t bytes = ::read(fd, part, sizeof part);
+    if (bytes > 0)
+      text.append(part, static_cast<size_t>(bytes));
+    else if (bytes == 0 || errno != EINTR)
+      return text.substr(0, text.find('\n'));
+  }
+}
+
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) refuse("no pipe to a new world", errno);
+    out = Fd(ends[0]);
+    in = Fd(ends[1]);
+  }
+  Fd out, in;
+};
+
+}  // namespace
+
+StartedWorld start_world(const std::vector<Command>& commands,
+                         const std::vector<std::string>& options, const std::string& port,
+                         int server) {
+  const std::string mpirun = install_prefix() + "/bin/mpirun";
+  if (::access(mpirun.c_str(), X_OK) != 0) refuse(mpirun, errno);
+  Pipe alive, said;
+  std::vector<std::string> words = words_for(mpirun, commands, options, port);
+  std::vector<char*> arguments = pointers_to(words), environment;
+  for (char** one = environ; *one != nullptr; ++one)
+    if (!is_of_launcher(*one)) environment.push_back(*one);
+  environment.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  constexpr int kSaid = 9;  // the highest descriptor of all shells
+  const Fd inherited(::fcntl(alive.in.get(), F_DUPFD, kSaid + 1));
+  posix_spawn_file_actions_adddup2(&actions, said.in.get(), kSaid);
+  pid_t shell = 0;
+  int error = 0;
+  {
+    const OnProcessorsOf processors(server);
+    error =
+        ::posix_spawn(&shell, "/bin/sh", &actions, nullptr, arguments.data(), environment.data());
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) refuse("/bin/sh", error);
+  said.in.reset();
+  std::string pid = read_all(said.out.get());
+  while (::waitpid(shell, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return {std::move(alive.out), std::move(pid)};
+}
+
+}  // namespace tern::api
