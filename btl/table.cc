@@ -70,7 +70,7 @@ void Table::use(Btl& btl) {
 
 void Table::widen(Sink& sink, Table* first) {
   const auto between = [](const auto& btl) { return btl->may_lose_peers(); };
-  if (std::any_of(btls_.begin(), btls_.end(), between)) return;
+  if (reaches_hosts()) return;
   if (first != nullptr) {
     const auto made = std::find_if(first->btls_.begin(), first->btls_.end(), between);
     if (made == first->btls_.end()) return;
@@ -86,6 +86,11 @@ void Table::widen(Sink& sink, Table* first) {
     btls_.push_back(std::move(made));
     return use(*btls_.back());
   }
+}
+
+bool Table::reaches_hosts() const noexcept {
+  return std::any_of(btls_.begin(), btls_.end(),
+                     [](const auto& btl) { return btl->may_lose_peers(); });
 }
 
 bool Table::say_bye(const core::Peer& peer) noexcept {

@@ -25,6 +25,7 @@ class Table {
   /// channel 0's table, widened before, or null for channel 0. The caller holds the channel's lock.
   /// Throws Error.
   void widen(Sink& sink, Table* first);
+  [[nodiscard]] bool reaches_hosts() const noexcept;
   /// See Btl.
   [[nodiscard]] bool say_bye(const core::Peer& peer) noexcept;
   void part(const core::Peer& peer) noexcept;

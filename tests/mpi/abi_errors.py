@@ -28,7 +28,7 @@ SKIP = {'Abort'}
 def argument(p, large):
     """A valid value."""
     if p.raw is not None:
-        return {'argc': '0', 'remote_group': 'MPI_GROUP_EMPTY', 'peer_comm': 'MPI_COMM_SELF'}.get(p.name, '(void*)room')
+        return {'argc': '0', 'remote_group': 'MPI_GROUP_EMPTY', 'peer_comm': 'MPI_COMM_SELF', 'argv': 'MPI_ARGV_NULL'}.get(p.name, '(void*)room')
     if p.handle and p.direction == 'inout' and not p.array:
         return f'&({table.HANDLES[p.kind][0]}[]){{{GOOD[p.kind]}}}[0]'
     if p.kind == 'keyval' and p.direction == 'inout':
@@ -99,7 +99,7 @@ class Calls:
         else:
             for value, error in self.scalars(p):
                 yield self.expect(p, value, error, f'"{value}"')
-        if p.kind in ('string', 'status') and p.direction == 'in':
+        if p.kind in ('string', 'status') and p.direction == 'in' and not p.may_be_null:
             yield self.expect(p, 'NULL', 'MPI_ERR_ARG')
         if p.kind == 'keyval':
             for value in ('MPI_KEYVAL_INVALID', '-5', '123456789', 'stale_key', 'other_key(' f'"{self.name}")'):

@@ -215,6 +215,8 @@ int intercomm_merge(Communicator& intercomm, int high, MPI_Comm* newintracomm) n
     Words theirs;
     const int code = trade(intercomm, {high != 0 ? 1U : 0U}, &theirs, number);
     if (code != MPI_SUCCESS) return code;
+    if (theirs.empty())
+      return fail(MPI_ERR_OTHER, "rank 0 of the local group could not reach the remote group");
     const bool first = comes_first(intercomm, high != 0, theirs[0] != 0);
     const Group& low = first ? intercomm.group() : *intercomm.remote_group();
     const Group& rest = first ? *intercomm.remote_group() : intercomm.group();

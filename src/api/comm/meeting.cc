@@ -281,6 +281,8 @@ class Handshake {
 
   /// No rank sends to the other group before all ranks know all others.
   int agree(int code) {
+    const bool failed = code != MPI_SUCCESS && code != kTryAgain;
+    const std::string why = failed ? take_last_error().text : "";
     std::vector<int> codes(static_cast<size_t>(comm_.size()));
     codes[static_cast<size_t>(comm_.rank())] = code;
     const int gathered = allgather(comm_, codes.data(), sizeof code, comm_.next_derivation());
@@ -298,21 +300,27 @@ class Handshake {
       if (worst == MPI_SUCCESS) worst = swapped;
     }
     const int shared = share(worst, &heard);
-    return code != MPI_SUCCESS && code != kTryAgain ? code : shared;
+    return failed ? fail(code, "%s", why.c_str()) : shared;
   }
 
  private:
   static constexpr uint64_t kFailed = uint64_t{1} << 63;
   [[nodiscard]] bool is_root() const noexcept { return comm_.rank() == root_; }
 
+  /// All ranks get the root's reason.
   int share(int code, Words* words) {
-    if (is_root() && code != MPI_SUCCESS) *words = {kFailed | static_cast<uint64_t>(code)};
+    if (is_root() && code != MPI_SUCCESS) {
+      const std::string why = code == kTryAgain ? "" : take_last_error().text;
+      *words = words_of(why);
+      words->insert(words->begin(), kFailed | static_cast<uint64_t>(code));
+    }
     const int told = broadcast(comm_, root_, words, comm_.next_derivation());
-    if (code != MPI_SUCCESS || told != MPI_SUCCESS) return code != MPI_SUCCESS ? code : told;
+    if (told != MPI_SUCCESS) return told;
     if (((*words)[0] & kFailed) == 0) return MPI_SUCCESS;
-    if (((*words)[0] & ~kFailed) == kTryAgain) return kTryAgain;
-    return fail(static_cast<int>((*words)[0] & ~kFailed),
-                "the root (rank %d) could not connect to the other group", root_);
+    const auto cause = static_cast<int>((*words)[0] & ~kFailed);
+    words->erase(words->begin());
+    if (cause == kTryAgain) return kTryAgain;
+    return fail(cause, "%s", text_of(*words).c_str());
   }
 
   Communicator& comm_;

@@ -234,6 +234,12 @@ btl::ConnectionInfo Runtime::own_info(btl::AddressBook::LongAddresses* rest) {
 
 void Runtime::learn_peer(const core::Peer& peer, const btl::ConnectionInfo& info,
                          btl::AddressBook::LongAddresses rest) {
+  if (!pmls_.front()->engine.transports.reaches_hosts())
+    throw Error(
+        MPI_ERR_OTHER,
+        strf("worlds need UCX or libfabric to reach each other, but TERN_TRANSPORT=%s and this "
+             "build have no such transport; tern_info lists the transports that work here",
+             process_.params.transport.c_str()));
   pmls_.front()->engine.transports.book().learn(peer, info, std::move(rest));
 }
 
