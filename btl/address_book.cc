@@ -33,7 +33,9 @@ void AddressBook::list(ConnectionInfo& info, std::string_view transport, uint32_
                      static_cast<int>(transport.size()), transport.data(), channel));
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    own_long_[address_key(transport, channel)] = address;
+    const auto [at, is_new] = own_long_.try_emplace(address_key(transport, channel), address);
+    if (!is_new && at->second == address) return;
+    at->second = address;
   }
   process_.boot->put(address_key(transport, channel), address);
 }

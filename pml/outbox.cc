@@ -134,7 +134,7 @@ void Outbox::wait_until_empty() noexcept {
   channel_.progress.wait(all_sent, [this](WaitReport* report) {
     report->words += "room for the remaining frames";
     for (const PeerState* peer = first_listed_; peer != nullptr; peer = peer->next_listed)
-      report->wait_for(static_cast<int>(peer->peer->rank));
+      core::report_wait_for(*peer->peer, report);
   });
 }
 

@@ -15,6 +15,7 @@ bool NetEndpoint::arrive(const WireHead& head, std::span<const std::byte> payloa
     note_probe(head.origin.sequence);
     return true;
   }
+  talked_ = true;
   const auto ahead = static_cast<uint16_t>(head.origin.sequence - next_taken_);
   if (TERN_UNLIKELY(ahead != 0)) {
     if (ahead > kMostEarly) return false;
@@ -36,7 +37,7 @@ void NetEndpoint::hand_on(const Header& header, std::span<const std::byte> paylo
 }
 
 bool NetEndpoint::say_bye() noexcept {
-  if (fate.dead_locked() || (next_sent_ == 0 && arrivals_ == 0)) return true;
+  if (fate.dead_locked() || !talked_) return true;
   constexpr int kByes = 2;
   while (said_byes_ < kByes && said_byes_ <= heard_byes_ && send({kBye, 0, 0, 0, 0, 0}, nullptr))
     ++said_byes_;

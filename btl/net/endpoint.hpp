@@ -60,7 +60,10 @@ class NetEndpoint : public Endpoint {
     head.origin.sequence = next_sent_;
     return head;
   }
-  void count_sent() noexcept { ++next_sent_; }
+  void count_sent() noexcept {
+    ++next_sent_;
+    talked_ = true;
+  }
   [[nodiscard]] bool lacks_frame() const noexcept { return probe_is_ahead_ || !early_.empty(); }
   [[nodiscard]] uint32_t arrivals() const noexcept { return arrivals_; }
 
@@ -91,6 +94,7 @@ class NetEndpoint : public Endpoint {
   uint32_t seen_moved_ = 0, seen_arrivals_ = 0;
   int64_t since_ns_ = 0;
   bool waited_ = false;
+  bool talked_ = false;
   int said_byes_ = 0, heard_byes_ = 0;
   std::map<uint16_t, Early> early_;
 };

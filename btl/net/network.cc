@@ -138,7 +138,7 @@ void Network::part(const core::Peer& peer) noexcept {
   for (uint32_t channel = 0; channel < core::Process::kMostChannels; ++channel) {
     const auto found = endpoints_.find(key_of(peer.index, channel));
     if (found == endpoints_.end()) continue;
-    close(*found->second);
+    if (!close(*found->second)) parted_.push_back(std::move(found->second));
     endpoints_.erase(found);
   }
 }

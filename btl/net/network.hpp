@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "btl/address_book.hpp"
 #include "btl/net/attention.hpp"
@@ -48,8 +49,8 @@ class Network : public Btl {
   [[nodiscard]] virtual std::unique_ptr<NetEndpoint> make_endpoint(const Destination& leads_to,
                                                                    const std::string& address,
                                                                    const Origin& own) = 0;
-  /// The endpoint has nothing under way.
-  virtual void close(NetEndpoint& /*endpoint*/) noexcept {}
+  /// Ends the connection; true if no operation refers to the endpoint any more.
+  virtual bool close(NetEndpoint& /*endpoint*/) noexcept { return false; }
   /// Ranks in two containers may share a machine, and so their devices.
   [[nodiscard]] bool shares_machine(const core::Peer& peer) const;
   void arrived(std::span<const std::byte> message) noexcept;
@@ -70,7 +71,8 @@ class Network : public Btl {
   bool leaving_ = false;
 
   std::unordered_map<uint64_t, std::unique_ptr<NetEndpoint>>
-      endpoints_;  // by peer index and channel
+      endpoints_;                                     // by peer index and channel
+  std::vector<std::unique_ptr<NetEndpoint>> parted_;  // operations may refer to them
 
  private:
   NetEndpoint& endpoint_to(core::Peer& peer, uint32_t channel, uint32_t channels,

@@ -34,25 +34,30 @@ Ucx::~Ucx() {
   for (auto& [key, endpoint] : endpoints_)
     if (void* const request = static_cast<UcxEndpoint&>(*endpoint).close(); request != nullptr)
       closing.push_back(request);
-  await(closing);
+  (void)await(closing);
   for (auto& [key, endpoint] : endpoints_) static_cast<UcxEndpoint&>(*endpoint).forget_pulse();
 }
 
-void Ucx::await(const std::vector<void*>& closing) noexcept {
+bool Ucx::await(const std::vector<void*>& closing) noexcept {
   constexpr int kRounds = 100000;
+  bool all = true;
   for (void* const request : closing) {
-    for (int i = 0; i < kRounds; ++i) {
-      if (worker_.ucp.ucp_request_check_status(request) != UCS_INPROGRESS) break;
+    int rounds = 0;
+    while (worker_.ucp.ucp_request_check_status(request) == UCS_INPROGRESS && rounds++ < kRounds)
       worker_.progress();
-    }
+    all &= rounds < kRounds;
     worker_.ucp.ucp_request_free(request);
   }
+  return all;
 }
 
-void Ucx::close(net::NetEndpoint& endpoint) noexcept {
+bool Ucx::close(net::NetEndpoint& endpoint) noexcept {
   auto& ours = static_cast<UcxEndpoint&>(endpoint);
-  if (void* const request = ours.close(); request != nullptr) await({request});
+  const bool was_lost = ours.closed();
+  void* const request = ours.close();
+  const bool ended = request == nullptr || await({request});
   ours.forget_pulse();
+  return ended && !was_lost;
 }
 
 std::unique_ptr<Btl> Ucx::for_channel(Sink& sink, uint32_t channel) {

@@ -29,8 +29,9 @@ class Ucx final : public net::Network {
   std::string library_address() override {
     return packed({pulse_.key(), pulse_.word(), worker_.address()});
   }
-  void close(net::NetEndpoint& endpoint) noexcept override;
-  void await(const std::vector<void*>& closing) noexcept;
+  bool close(net::NetEndpoint& endpoint) noexcept override;
+  /// False if a request did not end.
+  bool await(const std::vector<void*>& closing) noexcept;
   std::unique_ptr<net::NetEndpoint> make_endpoint(const Destination& leads_to,
                                                   const std::string& address,
                                                   const Origin& own) override;

@@ -24,8 +24,8 @@ std::string shown_tag(const Envelope& envelope) {
   return envelope.tag == MPI_ANY_TAG ? ", any tag" : strf(", tag %d", envelope.tag);
 }
 
-int world_rank_of(const Envelope& envelope) {
-  return static_cast<int>(envelope.communicator->peer(envelope.rank).rank);
+void report_wait_for(const Envelope& envelope, WaitReport* report) {
+  core::report_wait_for(envelope.communicator->peer(envelope.rank), report);
 }
 
 }  // namespace
@@ -35,10 +35,11 @@ void describe_source(const Envelope& from, WaitReport* report) {
   const std::string name = shown_name(communicator);
   if (from.rank != MPI_ANY_SOURCE) {
     report->words += strf("from rank %d of %s%s", from.rank, name.c_str(), shown_tag(from).c_str());
-    report->wait_for(world_rank_of(from));
+    report_wait_for(from, report);
     return;
   }
   report->words += strf("from any rank of %s%s", name.c_str(), shown_tag(from).c_str());
+  if (!communicator.strangers.empty()) return;  // mpirun does not know all awaited ranks
   report->any = true;
   for (int rank = 0; rank < communicator.peer_count(); ++rank)
     if (const auto& peer = communicator.peer(rank);
@@ -64,7 +65,7 @@ void SendRequest::describe(WaitReport* report) const {
   report->words += strf("rank %d of %s to %s %s%s", to.rank, shown_name(*to.communicator).c_str(),
                         matched ? "take all of" : "receive", bytes_in_words(transfer.bytes).c_str(),
                         shown_tag(to).c_str());
-  report->wait_for(world_rank_of(to));
+  report_wait_for(to, report);
 }
 
 void RequestPool::describe_open(WaitReport* report) const {

@@ -3,6 +3,7 @@
 #include "pml/p2p/peers.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.hpp"
 
@@ -58,21 +59,25 @@ int Peers::require_reachable(const Envelope& from) noexcept {
 
 void Peers::forget(const core::Peer& peer) noexcept {
   if (peer.index < by_peer_.size()) by_peer_[peer.index] = nullptr;
-  std::erase_if(peers_, [&](const auto& state) { return state->peer == &peer; });
+  const auto of_others = std::stable_partition(
+      peers_.begin(), peers_.end(), [&](const auto& state) { return state->peer != &peer; });
+  std::move(of_others, peers_.end(), std::back_inserter(parted_));
+  peers_.erase(of_others, peers_.end());
 }
 
 void Peers::add_up(Statistics* sums) const noexcept {
-  for (const auto& peer : peers_) {
-    const Traffic& sent = peer->sent;
-    sums->eager += sent.eager;
-    sums->eager_bytes += sent.eager_bytes;
-    sums->announced += sent.announced;
-    sums->announced_bytes += sent.announced_bytes;
-    sums->in_fragments += sent.piped;
-    sums->by_both_ends += sent.shared;
-    sums->written_by_rdma += sent.put;
-    sums->read_by_rdma += sent.got;
-  }
+  for (const auto* all : {&peers_, &parted_})
+    for (const auto& peer : *all) {
+      const Traffic& sent = peer->sent;
+      sums->eager += sent.eager;
+      sums->eager_bytes += sent.eager_bytes;
+      sums->announced += sent.announced;
+      sums->announced_bytes += sent.announced_bytes;
+      sums->in_fragments += sent.piped;
+      sums->by_both_ends += sent.shared;
+      sums->written_by_rdma += sent.put;
+      sums->read_by_rdma += sent.got;
+    }
 }
 
 }  // namespace tern::pml

@@ -54,6 +54,7 @@ class Peers {
   btl::Table& transports_;
   const Limits& limits_;
   std::vector<std::unique_ptr<PeerState>> peers_;
+  std::vector<std::unique_ptr<PeerState>> parted_;  // unexpected messages may refer to them
   std::vector<PeerState*> by_peer_;
 };
 

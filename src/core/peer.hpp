@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/wait_report.hpp"
+
 namespace tern::core {
 
 struct Peer {
@@ -16,6 +18,11 @@ struct Peer {
   uint32_t rank = 0;
   uint32_t there = 0;  // the number of this process's world at the peer
 };
+
+/// mpirun knows the ranks of its own world only.
+inline void report_wait_for(const Peer& peer, WaitReport* report) {
+  if (peer.nspace == 0) report->wait_for(static_cast<int>(peer.rank));
+}
 
 class PeerTable {
  public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/worlds.hpp"
 
+#include <utility>
+
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "mpi.h"
@@ -15,23 +17,20 @@ Worlds::Numbers Worlds::used() const {
   return used;
 }
 
-// After many spawns the table has the same size, as freed indices return.
 std::optional<Worlds::Admitted> Worlds::admit(const Stranger& stranger) {
   if (stranger.name.world == own()) return Admitted{stranger.name.rank, false};
   const std::lock_guard<std::mutex> guard(mutex_);
-  if (const auto known = by_name_.find(stranger.name); known != by_name_.end())
+  if (const auto known = by_name_.find(stranger.name); known != by_name_.end()) {
+    ++by_index_.at(known->second).held;
     return Admitted{known->second, false};
-  if (is_taken(stranger)) return std::nullopt;
-  auto index = size_;
-  for (const auto& [taken, known] : by_index_) {
-    if (taken != index) break;
-    ++index;
   }
+  if (is_taken(stranger)) return std::nullopt;
+  const uint32_t index = size_ + made_++;
   Peer& peer = peers_.at(index);
   peer.nspace = stranger.number;
   peer.rank = stranger.name.rank;
   peer.there = stranger.there;
-  by_index_.emplace(index, Known{stranger});
+  by_index_.emplace(index, Known{stranger, 1});
   by_name_.emplace(stranger.name, index);
   by_number_.emplace(std::pair{stranger.number, stranger.name.rank}, index);
   any_ = true;
@@ -85,14 +84,15 @@ void Worlds::let_go(const std::vector<uint32_t>& strangers) {
     if (const auto found = by_index_.find(index); found != by_index_.end()) --found->second.held;
 }
 
-std::vector<uint32_t> Worlds::held_once(const std::vector<uint32_t>& strangers) const {
+std::vector<uint32_t> Worlds::take_unheld(const std::vector<uint32_t>& strangers) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  std::vector<uint32_t> once;
+  std::vector<uint32_t> unheld;
   for (const uint32_t index : strangers)
-    if (const auto found = by_index_.find(index);
-        found != by_index_.end() && found->second.held == 1)
-      once.push_back(index);
-  return once;
+    if (const auto found = by_index_.find(index); found != by_index_.end() &&
+                                                  found->second.held <= 0 &&
+                                                  !std::exchange(found->second.taken, true))
+      unheld.push_back(index);
+  return unheld;
 }
 
 void Worlds::forget(uint32_t index) {

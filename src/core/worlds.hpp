@@ -4,6 +4,7 @@
 // Threads: any.
 #pragma once
 
+#include <atomic>
 #include <bitset>
 #include <cstdint>
 #include <map>
@@ -48,7 +49,7 @@ class Worlds {
     uint32_t index = 0;
     bool is_new = false;
   };
-  /// Nothing if another meeting has taken the number for another world.
+  /// Holds the stranger. Nothing if another meeting has taken the number for another world.
   std::optional<Admitted> admit(const Stranger& stranger);
   [[nodiscard]] std::optional<uint32_t> find(uint32_t number, uint32_t rank) const;
   [[nodiscard]] std::optional<uint32_t> find(const ProcessName& name) const;
@@ -58,11 +59,11 @@ class Worlds {
   [[nodiscard]] bool any() const noexcept { return any_; }
   [[nodiscard]] bool is_stranger(uint32_t index) const noexcept { return index >= size_; }
 
-  /// Counts the communicators with strangers.
+  /// Counts the communicators with strangers, and meetings.
   void hold(const std::vector<uint32_t>& strangers);
   void let_go(const std::vector<uint32_t>& strangers);
-  /// held_once() returns strangers of a single communicator.
-  [[nodiscard]] std::vector<uint32_t> held_once(const std::vector<uint32_t>& strangers) const;
+  /// Those without communicator, each once.
+  [[nodiscard]] std::vector<uint32_t> take_unheld(const std::vector<uint32_t>& strangers);
   void forget(uint32_t index);
   [[nodiscard]] std::vector<uint32_t> all() const;
 
@@ -72,12 +73,14 @@ class Worlds {
   struct Known {
     Stranger stranger;
     int held = 0;
+    bool taken = false;
   };
   PeerTable& peers_;
   uint32_t size_ = 1;  // of the own world
   mutable std::mutex mutex_;
   uint64_t own_ = 0;
-  bool any_ = false;
+  std::atomic<bool> any_{false};
+  uint32_t made_ = 0;  // strangers; indices do not return, as user groups keep them
   std::map<uint32_t, Known> by_index_;
   std::map<ProcessName, uint32_t> by_name_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> by_number_;

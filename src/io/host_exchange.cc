@@ -335,8 +335,8 @@ void HostExchange::describe(WaitReport* report) const {
   const core::Communicator& own = meeting_.communicator();
   for (const Slot& slot : asking_)
     if (slot.sent != nullptr || slot.received != nullptr)
-      report->wait_for(static_cast<int>(
-          own.peer_index(hosts.aggregators()[static_cast<size_t>(slot.domain)].rank)));
+      core::report_wait_for(own.peer(hosts.aggregators()[static_cast<size_t>(slot.domain)].rank),
+                            report);
 }
 
 }  // namespace tern::io

@@ -193,7 +193,7 @@ bool OverlapCheck::advance() noexcept {
 void OverlapCheck::describe(WaitReport* report) const {
   report->words += strf("the comparison of writes to %s (TERN_CHECK=files)", raw_.name().c_str());
   const int rank = own_.rank() + (sent_ == nullptr ? -1 : 1);
-  report->wait_for(static_cast<int>(own_.peer_index(rank)));
+  core::report_wait_for(own_.peer(rank), report);
 }
 
 }  // namespace tern::io

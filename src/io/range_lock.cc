@@ -95,8 +95,7 @@ void RangeLock::describe(WaitReport* report) const {
   report->words += strf("bytes %lld to %lld of a file in atomic mode",
                         static_cast<long long>(range_.from), static_cast<long long>(range_.to));
   const int waits_for = meeting_.on_one_host() ? holder_ : 0;
-  if (waits_for >= 0)
-    report->wait_for(static_cast<int>(meeting_.communicator().peer_index(waits_for)));
+  if (waits_for >= 0) core::report_wait_for(meeting_.communicator().peer(waits_for), report);
 }
 
 }  // namespace tern::io

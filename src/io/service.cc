@@ -254,8 +254,7 @@ Failure Service::ask(const Question& question, const char* words, Answer* answer
   own.channel().progress.wait([&] { return asking.over(); },
                               [&](WaitReport* report) {
                                 report->words += words;
-                                if (own.rank() != 0)
-                                  report->wait_for(static_cast<int>(own.peer_index(0)));
+                                if (own.rank() != 0) core::report_wait_for(own.peer(0), report);
                               },
                               kMostSleepUs);
   *answer = asking.answer();

@@ -82,7 +82,7 @@ void Messages::spread(const Flight& flight) noexcept {
 void Messages::describe(int first, int last, WaitReport* report) {
   report->words += strf("accesses to %s to end", targets_.words().c_str());
   for (int i = first; i <= last; ++i)
-    if (link(i).open != 0) report->wait_for(static_cast<int>(communicator_.peer_index(i)));
+    if (link(i).open != 0) core::report_wait_for(communicator_.peer(i), report);
 }
 
 int Messages::flush_links(int first, int last, bool local) noexcept {
@@ -157,7 +157,7 @@ int Messages::await_lock(int target) noexcept {
                            [&](WaitReport* report) {
                              report->words += strf("the lock of rank %d in %s", target,
                                                    targets_.words().c_str());
-                             report->wait_for(static_cast<int>(communicator_.peer_index(target)));
+                             core::report_wait_for(communicator_.peer(target), report);
                            });
   return std::exchange(link(target).error, MPI_SUCCESS) == MPI_SUCCESS
              ? MPI_SUCCESS

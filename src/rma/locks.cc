@@ -119,7 +119,7 @@ void Locks::describe(int target, bool exclusive, WaitReport* report) {
                         targets_.words().c_str());
   const auto held_by = [&](int holder) {
     report->words += strf(", held by rank %d", holder);
-    report->wait_for(static_cast<int>(targets_.communicator().peer_index(holder)));
+    core::report_wait_for(targets_.communicator().peer(holder), report);
   };
   if (writer >= 0 && writer < targets_.size()) return held_by(writer);
   for (int i = 0; i < targets_.size(); ++i) {

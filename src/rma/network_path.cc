@@ -277,7 +277,7 @@ void NetworkPath::describe(int target, WaitReport* report) {
   report->words += strf("accesses to %s to end", targets_.words().c_str());
   for (const int rank : used_)
     if ((target < 0 || rank == target) && !link(rank).idle())
-      report->wait_for(static_cast<int>(communicator_.peer_index(rank)));
+      core::report_wait_for(communicator_.peer(rank), report);
 }
 
 }  // namespace tern::rma

@@ -15,8 +15,7 @@ bool reached(const std::atomic<uint32_t>& counter, uint32_t number) noexcept {
 void describe_ranks(const Targets& targets, const char* what, const std::vector<int>& ranks,
                     WaitReport* report) {
   report->words += strf("%s of %s", what, targets.words().c_str());
-  for (const int rank : ranks)
-    report->wait_for(static_cast<int>(targets.communicator().peer_index(rank)));
+  for (const int rank : ranks) core::report_wait_for(targets.communicator().peer(rank), report);
 }
 
 }  // namespace

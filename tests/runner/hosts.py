@@ -22,7 +22,7 @@ NO_TESTS = (LIBRARY, HERE / "relay.c")
 PROFILES = ("delay-1ms", "delay-50ms", "reorder", "loss-1", "rate-100mbit")
 BETWEEN = ("ucx", "ofi")  # transports to other hosts
 # Programs of tests/mpi for daily runs, and programs under profiles. --full and patterns add others.
-EVERY_DAY = ("coll_ops", "coll_random", "coll_typed", "comm_basics", "comm_create", "intercomm_basics", "persistent",
+EVERY_DAY = ("coll_ops", "coll_random", "coll_typed", "comm_basics", "comm_create", "dynamic_worlds", "intercomm_basics", "persistent",
              "probe", "pt2pt_order", "pt2pt_random", "pt2pt_sendrecv", "pt2pt_synchronous", "pt2pt_truncate", "pt2pt_types",
              "request_sets", "rma_random", "sessions", "threads_messages", "topology_neighbors", "types_random")
 UNDER_PROFILES = ("coll_random", "pt2pt_order", "pt2pt_random")

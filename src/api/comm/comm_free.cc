@@ -48,9 +48,10 @@ int comm_disconnect(MPI_Comm* comm) noexcept {
   }
   if (found->strangers.empty()) return comm_free(comm);
   return attempt([&] {
-    const std::vector<uint32_t> parting = the_process->worlds.held_once(found->strangers);
+    const std::vector<uint32_t> strangers = found->strangers;
     const int code = comm_free(comm);
-    membership().runtime().part(parting);
+    if (code == MPI_SUCCESS)
+      membership().runtime().part(the_process->worlds.take_unheld(strangers));
     return code;
   });
 }

@@ -13,6 +13,7 @@
 #include "api/comm/comm_exchange.hpp"
 #include "api/comm/intercomm.hpp"
 #include "api/job/hardware.hpp"
+#include "api/job/runtime.hpp"
 #include "api/process.hpp"
 #include "api/refused_call.hpp"
 #include "boot/boot.hpp"
@@ -116,8 +117,28 @@ int color_on_host(int host, int number) {
   return host * kPartsOfHost + number % kPartsOfHost;
 }
 
+/// With strangers: the lowest rank in `parent` with memory shared. Worlds share no memory.
+int lowest_sharing(const Communicator& parent) {
+  const core::Slabs* const slabs = parent.channel().slabs;
+  for (int rank = 0; rank < parent.rank(); ++rank)
+    if (slabs != nullptr && slabs->reaches(parent.peer(rank))) return rank;
+  return parent.rank();
+}
+
+/// Ranks of a host and world have the same number. With strangers: the lowest rank in `parent`.
+int host_in(const Communicator& parent) {
+  const int own = the_process->boot->node(the_process->world_rank);
+  if (parent.strangers.empty()) return own;
+  for (int rank = 0; rank < parent.rank(); ++rank)
+    if (const core::Peer& peer = parent.peer(rank);
+        peer.nspace == 0 && node_of(*the_process, peer) == own)
+      return rank;
+  return parent.rank();
+}
+
 /// The color is the host's lowest rank with memory shared by MPI_Win_allocate_shared.
 SplitResult shared_memory(const Communicator& parent) {
+  if (!parent.strangers.empty()) return {lowest_sharing(parent), "mpi_shared_memory", {}};
   const core::Slabs* const slabs = parent.channel().slabs;
   for (const int rank : the_process->boot->local_ranks())
     if (rank != the_process->world_rank && slabs != nullptr &&
@@ -136,9 +157,7 @@ SplitResult named_resource(const Communicator& parent, const core::Info* info) {
   const auto at = static_cast<size_t>(resource);
   const int number = place_here(the_process->boot->job().local_index)[at];
   if (number < 0) return {};
-  return {color_on_host(the_process->boot->node(the_process->world_rank), number),
-          resource_name(at),
-          {}};
+  return {color_on_host(host_in(parent), number), resource_name(at), {}};
 }
 
 SplitResult guided_by_resource(const Communicator& parent, const core::Info* info) {
@@ -219,13 +238,13 @@ SplitResult part_of_type(const Communicator& parent, int split_type, const core:
   }
 }
 
-TypeBallot ballot_of(int split_type, int key, const SplitResult& part) {
+TypeBallot ballot_of(const Communicator& parent, int split_type, int key, const SplitResult& part) {
   TypeBallot mine{};
   mine.ballot = part.refused ? Ballot{kRefused, part.refused.code} : Ballot{part.color, key};
   mine.type = split_type;
   if (!splits_unguided(mine)) return mine;
   mine.place = place_here(the_process->boot->job().local_index);
-  mine.place[0] = the_process->boot->node(the_process->world_rank);
+  mine.place[0] = host_in(parent);
   return mine;
 }
 
@@ -233,7 +252,7 @@ int split_by_type(Communicator& parent, int split_type, int key, const core::Inf
                   SplitResult* part, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
   std::vector<TypeBallot> all(static_cast<size_t>(parent.size()));
-  all[static_cast<size_t>(parent.rank())] = ballot_of(split_type, key, *part);
+  all[static_cast<size_t>(parent.rank())] = ballot_of(parent, split_type, key, *part);
   if (const int code = allgather(asked_in(parent), all.data(), sizeof(TypeBallot), number);
       code != MPI_SUCCESS)
     return code;

@@ -141,7 +141,8 @@ bool has_several_worlds(const Group& own, const Words& introduction) {
 }
 
 /// The leaders pass on the connection infos over the bridge.
-int introduce(Communicator& own, int leader, MPI_Comm bridge, int remote_leader, int tag) {
+int introduce(Communicator& own, int leader, MPI_Comm bridge, int remote_leader, int tag,
+              Ref<Group>* met, ContextId* id) {
   const Swap over_bridge = [&](const std::string& text) {
     Words out{text.size()}, in;
     out.resize(1 + (text.size() + sizeof out[0] - 1) / sizeof out[0]);
@@ -151,9 +152,7 @@ int introduce(Communicator& own, int leader, MPI_Comm bridge, int remote_leader,
       throw Error(code, take_last_error().text);
     return std::string(reinterpret_cast<const char*>(in.data() + 1), in[0]);
   };
-  Ref<Group> remote;
-  ContextId id;
-  return meet_group(own, leader, over_bridge, &remote, &id);
+  return meet_group(own, leader, over_bridge, met, id);
 }
 
 int check_leader(int leader, const char* name, int size) {
@@ -195,15 +194,19 @@ int intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_c
     if (theirs.size() <= kIdWords)
       return fail(MPI_ERR_COMM, "the local leader (rank %d) could not reach the remote leader",
                   local_leader);
+    ContextId id = core::meet_contexts(own, id_on(theirs));
+    Ref<Group> introduced;
     if (has_several_worlds(local_comm.group(), theirs)) {
-      code = introduce(local_comm, local_leader, peer_comm, remote_leader, tag);
+      code = introduce(local_comm, local_leader, peer_comm, remote_leader, tag, &introduced, &id);
       if (code != MPI_SUCCESS) return code;
     }
     Ref<Group> remote = group_on(theirs);
     code = check_disjoint(local_comm.group(), *remote, MPI_ERR_COMM);
     if (code != MPI_SUCCESS) return code;
-    return publish_sides(local_comm, Ref<Group>(&local_comm.group()), std::move(remote),
-                         core::meet_contexts(own, id_on(theirs)), nullptr, newintercomm);
+    code = publish_sides(local_comm, Ref<Group>(&local_comm.group()), std::move(remote), id,
+                         nullptr, newintercomm);
+    if (introduced) release(*introduced);
+    return code;
   });
 }
 

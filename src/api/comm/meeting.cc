@@ -140,31 +140,43 @@ Introduction introduction_in(const std::string& blob) {
 }
 
 /// The introduction of the whole group, on every member.
-int gather_introduction(Communicator& comm, std::string* all) {
-  Writer out;
-  write_numbers(out, comm.process().worlds.used());
-  const std::string own = out.take() + introduce(comm);
-  const auto size = static_cast<size_t>(comm.size()), rank = static_cast<size_t>(comm.rank());
-  std::vector<uint64_t> lengths(size + 1);
-  lengths[rank] = own.size();
+int gather_introduction(Communicator& comm, int code, std::string* all) {
+  struct Card {
+    uint64_t length;
+    int64_t code;
+    uint64_t nonce;  // rank 0's counts
+  };
+  std::string own;
   uint64_t nonce = 0;
-  if (comm.rank() == 0 && ::getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
-    return fail(MPI_ERR_PORT, "no random numbers for a meeting");
-  int code = allgather(comm, lengths.data(), sizeof lengths[0], comm.next_derivation());
-  if (code != MPI_SUCCESS) return code;
-  Words first{nonce};
-  code = broadcast(comm, 0, &first, comm.next_derivation());
-  if (code != MPI_SUCCESS) return code;
-  const size_t most = *std::max_element(lengths.begin(), lengths.end());
+  if (code == MPI_SUCCESS)
+    code = attempt([&] {
+      Writer out;
+      write_numbers(out, comm.process().worlds.used());
+      own = out.take() + introduce(comm);
+      if (::getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
+        return fail(MPI_ERR_PORT, "no random numbers for a meeting");
+      return MPI_SUCCESS;
+    });
+  const auto size = static_cast<size_t>(comm.size()), rank = static_cast<size_t>(comm.rank());
+  std::vector<Card> cards(size);
+  cards[rank] = {own.size(), code, nonce};
+  const int gathered = allgather(comm, cards.data(), sizeof cards[0], comm.next_derivation());
+  if (code != MPI_SUCCESS || gathered != MPI_SUCCESS) return code != MPI_SUCCESS ? code : gathered;
+  size_t most = 0;
+  for (size_t i = 0; i < size; ++i) {
+    if (cards[i].code != MPI_SUCCESS)
+      return fail(static_cast<int>(cards[i].code), "rank %zu cannot meet other worlds", i);
+    most = std::max<size_t>(most, cards[i].length);
+  }
   std::string padded(most * size, '\0');
   std::memcpy(padded.data() + rank * most, own.data(), own.size());
-  code = allgather(comm, padded.data(), most, comm.next_derivation());
-  if (code != MPI_SUCCESS) return code;
+  const int shared = allgather(comm, padded.data(), most, comm.next_derivation());
+  if (shared != MPI_SUCCESS) return shared;
   Writer whole;
-  whole.word(first[0]);
+  whole.word(cards[0].nonce);
   whole.word(size);
   *all = whole.take();
-  for (size_t i = 0; i < size; ++i) all->append(padded, i * most, lengths[i]);
+  for (size_t i = 0; i < size; ++i) all->append(padded, i * most, cards[i].length);
   return MPI_SUCCESS;
 }
 
@@ -218,21 +230,23 @@ class Admission {
           {member.name, first + place_of(others, member.name.world), there, member.node});
       if (!admitted) return kTryAgain;
       builder_.add(admitted->index);
+      if (process_.worlds.is_stranger(admitted->index)) held_.push_back(admitted->index);
       if (!admitted->is_new) continue;
-      new_.push_back(admitted->index);
       membership().runtime().learn_peer(process_.peer(admitted->index), member.info, member.rest);
     }
     return MPI_SUCCESS;
   }
   void undo() {
-    for (const uint32_t index : new_) membership().runtime().forget_peer(index);
+    process_.worlds.let_go(held_);
+    for (const uint32_t index : process_.worlds.take_unheld(held_))
+      membership().runtime().forget_peer(index);
   }
   core::Ref<core::Group> finish() { return builder_.finish(); }
 
  private:
   core::Process& process_;
   core::GroupBuilder builder_;
-  std::vector<uint32_t> new_;
+  std::vector<uint32_t> held_;
 };
 
 core::ContextId id_of(const Introduction& own, const Introduction& theirs) {
@@ -261,6 +275,14 @@ WaitUntil wait_with_progress(Communicator& comm, const char* what) {
   };
 }
 
+/// A failure counts more than a request to try again.
+int worst_of(const std::vector<int>& codes) noexcept {
+  int worst = MPI_SUCCESS;
+  for (const int code : codes)
+    if (worst == MPI_SUCCESS || (worst == kTryAgain && code != MPI_SUCCESS)) worst = code;
+  return worst;
+}
+
 /// Failures of any rank of either group reach all ranks of both groups.
 class Handshake {
  public:
@@ -287,7 +309,7 @@ class Handshake {
     codes[static_cast<size_t>(comm_.rank())] = code;
     const int gathered = allgather(comm_, codes.data(), sizeof code, comm_.next_derivation());
     if (gathered != MPI_SUCCESS) return gathered;
-    int worst = *std::max_element(codes.begin(), codes.end());
+    int worst = worst_of(codes);
     Words heard{0};
     if (is_root()) {
       const int swapped = attempt([&] {
@@ -341,8 +363,7 @@ int meet_group(Communicator& comm, int root, const Swap& swap, core::Ref<core::G
   Handshake handshake(comm, root, swap);
   for (;;) {
     std::string own, theirs;
-    const int gathered = gather_introduction(comm, &own);
-    int code = handshake.meet(own, widened != MPI_SUCCESS ? widened : gathered, &theirs);
+    int code = handshake.meet(own, gather_introduction(comm, widened, &own), &theirs);
     if (code != MPI_SUCCESS) return code;
     Admission admission(comm.process());
     code = attempt([&] {
@@ -357,22 +378,29 @@ int meet_group(Communicator& comm, int root, const Swap& swap, core::Ref<core::G
   }
 }
 
+void release(const core::Group& met) {
+  Worlds& worlds = the_process->worlds;
+  std::vector<uint32_t> strangers;
+  for (int rank = 0; rank < met.size(); ++rank)
+    if (worlds.is_stranger(met.peer_index(rank))) strangers.push_back(met.peer_index(rank));
+  worlds.let_go(strangers);
+}
+
 int meet_world(Communicator& comm, int root, const Dial& dial, core::Ref<Communicator>* made) {
   if (const int wrong = check_root(comm, root); wrong != MPI_SUCCESS) return wrong;
   const WaitUntil wait = wait_with_progress(comm, "another world to connect");
   std::optional<Link> link;
   const Swap over_link = [&](const std::string& own) {
     if (!link) link = dial(wait);
-    link->send(own, wait, kSilence);
-    return link->receive(wait, kSilence);
+    return link->swap(own, wait, kSilence);
   };
   core::Ref<core::Group> remote;
   core::ContextId id;
   const int code = meet_group(comm, root, over_link, &remote, &id);
   if (code != MPI_SUCCESS) return code;
   return guarded([&] {
-    *made = core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id,
-                                      std::move(remote));
+    *made = core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id, remote);
+    release(*remote);
   });
 }
 

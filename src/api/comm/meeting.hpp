@@ -17,9 +17,12 @@ using Dial = std::function<Link(const WaitUntil& wait)>;
 /// The leader's exchange of texts with the other leader; runs at the leader alone. Throws Error.
 using Swap = std::function<std::string(const std::string& own)>;
 
-/// Makes all ranks of both groups known to each other. Collective over `comm`.
+/// Makes all ranks of both groups known to each other, and holds them until release(). Collective
+/// over `comm`.
 [[nodiscard]] int meet_group(core::Communicator& comm, int root, const Swap& swap,
                              core::Ref<core::Group>* remote, core::ContextId* id);
+
+void release(const core::Group& met);
 
 /// Collective over `comm`. All ranks return an error of the same class if the leader fails. The
 /// communicator has no handle yet.

@@ -155,38 +155,90 @@ Fd dial_inet(const std::string& host, int port, const WaitUntil& wait) {
 
 }  // namespace
 
-void Link::move(char* data, size_t bytes, bool out, const WaitUntil& wait, double seconds) {
-  for (size_t done = 0; done < bytes;) {
-    const ssize_t moved =
-        out ? ::send(socket_.get(), data + done, bytes - done, MSG_NOSIGNAL | MSG_DONTWAIT)
-            : ::recv(socket_.get(), data + done, bytes - done, MSG_DONTWAIT);
-    if (moved > 0) {
-      done += static_cast<size_t>(moved);
-      continue;
-    }
+namespace {
+
+/// Moves bytes of one direction; the number moved, 0 if the socket is not ready. Throws Error.
+size_t move_some(int fd, char* data, size_t bytes, bool out) {
+  if (bytes == 0) return 0;
+  for (;;) {
+    const ssize_t moved = out ? ::send(fd, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT)
+                              : ::recv(fd, data, bytes, MSG_DONTWAIT);
+    if (moved > 0) return static_cast<size_t>(moved);
     if (moved == 0) refuse("the other end of the port", "closed");
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN && errno != EWOULDBLOCK)
-      refuse("the other end of the port", std::strerror(errno));
-    const short events = out ? POLLOUT : POLLIN;
-    if (!wait([&] { return is_ready(socket_.get(), events); }, seconds))
-      refuse("the other end of the port", strf("silent for %g s", seconds).c_str());
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return 0;
+    if (errno != EINTR) refuse("the other end of the port", std::strerror(errno));
   }
 }
 
-void Link::send(std::string_view blob, const WaitUntil& wait, double seconds) {
-  uint64_t length = blob.size();
-  move(reinterpret_cast<char*>(&length), sizeof length, true, wait, seconds);
-  move(const_cast<char*>(blob.data()), blob.size(), true, wait, seconds);
+std::string framed(std::string_view blob) {
+  const uint64_t length = blob.size();
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + std::string(blob);
 }
 
-std::string Link::receive(const WaitUntil& wait, double seconds) {
-  uint64_t length = 0;
-  move(reinterpret_cast<char*>(&length), sizeof length, false, wait, seconds);
-  if (length > kMostBlob) refuse("the other end of the port", "no leader of Tern answers");
-  std::string blob(length, '\0');
-  move(blob.data(), blob.size(), false, wait, seconds);
-  return blob;
+/// A blob that arrives in parts.
+class Incoming {
+ public:
+  explicit Incoming(size_t most) : most_(most) {}
+  [[nodiscard]] bool complete() const noexcept { return has_length_ && done_ == blob.size(); }
+  size_t take(int fd) {
+    if (has_length_) return count(move_some(fd, blob.data() + done_, blob.size() - done_, false));
+    const size_t moved = count(
+        move_some(fd, reinterpret_cast<char*>(&length_) + done_, sizeof length_ - done_, false));
+    if (done_ < sizeof length_) return moved;
+    if (length_ > most_) refuse("the other end of the port", "no leader of Tern answers");
+    blob.resize(length_);
+    has_length_ = true;
+    done_ = 0;
+    return moved;
+  }
+  std::string blob;
+
+ private:
+  size_t count(size_t moved) noexcept {
+    done_ += moved;
+    return moved;
+  }
+  const size_t most_;
+  uint64_t length_ = 0;
+  bool has_length_ = false;
+  size_t done_ = 0;
+};
+
+}  // namespace
+
+// Both ends may send at once, so each end sends and receives at once.
+std::string Link::exchange(const std::string_view* out, size_t most, const WaitUntil& wait,
+                           double seconds) {
+  constexpr double kNsPerSecond = 1e9;
+  const int64_t begin = now_ns();
+  std::string rest = out == nullptr ? std::string() : framed(*out);
+  size_t sent = 0;
+  Incoming in(most);
+  while (sent < rest.size() || (most != 0 && !in.complete())) {
+    size_t moved = move_some(socket_.get(), rest.data() + sent, rest.size() - sent, true);
+    sent += moved;
+    if (most != 0 && !in.complete()) moved += in.take(socket_.get());
+    if (moved != 0) continue;
+    const auto events =
+        static_cast<short>((most != 0 ? POLLIN : 0) | (sent < rest.size() ? POLLOUT : 0));
+    const double left = seconds - static_cast<double>(now_ns() - begin) / kNsPerSecond;
+    if (seconds >= 0 && left <= 0)
+      refuse("the other end of the port", strf("silent for %g s", seconds).c_str());
+    (void)wait([&] { return is_ready(socket_.get(), events); }, seconds < 0 ? -1 : left);
+  }
+  return std::move(in.blob);
+}
+
+void Link::send(std::string_view blob, const WaitUntil& wait, double seconds) {
+  (void)exchange(&blob, 0, wait, seconds);
+}
+
+std::string Link::receive(size_t most, const WaitUntil& wait, double seconds) {
+  return exchange(nullptr, most, wait, seconds);
+}
+
+std::string Link::swap(std::string_view blob, const WaitUntil& wait, double seconds) {
+  return exchange(&blob, kMostBlob, wait, seconds);
 }
 
 Listener::Listener() : secret_(random_words<Secret>()) {
@@ -241,10 +293,10 @@ Link Listener::accept(const WaitUntil& wait, double seconds) {
       refuse("no process has connected to the port", strf("the limit is %g s", seconds).c_str());
     Link link(std::move(caller));
     try {
-      const auto theirs = value_in<Nonce>(link.receive(wait, kPolite));
+      const auto theirs = value_in<Nonce>(link.receive(sizeof(Nonce), wait, kPolite));
       const auto ours = random_words<Nonce>();
       link.send(bytes_of(ours), wait, kPolite);
-      const auto said = value_in<uint64_t>(link.receive(wait, kPolite));
+      const auto said = value_in<uint64_t>(link.receive(sizeof(uint64_t), wait, kPolite));
       if (said != proof(secret_, kCaller, theirs, ours)) continue;
       const uint64_t answer = proof(secret_, kListener, theirs, ours);
       link.send(bytes_of(answer), wait, kPolite);
@@ -276,10 +328,11 @@ Link connect_to(const std::string& name, const WaitUntil& wait, double seconds) 
   Link link(std::move(socket));
   const auto ours = random_words<Nonce>();
   link.send(bytes_of(ours), wait, seconds);
-  const auto theirs = value_in<Nonce>(link.receive(wait, seconds));
+  const auto theirs = value_in<Nonce>(link.receive(sizeof(Nonce), wait, seconds));
   const uint64_t said = proof(secret, kCaller, ours, theirs);
   link.send(bytes_of(said), wait, seconds);
-  if (value_in<uint64_t>(link.receive(wait, seconds)) != proof(secret, kListener, ours, theirs))
+  if (value_in<uint64_t>(link.receive(sizeof(uint64_t), wait, seconds)) !=
+      proof(secret, kListener, ours, theirs))
     refuse("the other end of the port", "a wrong secret");
   return link;
 }

@@ -23,14 +23,17 @@ class Link {
  public:
   Link() = default;
   explicit Link(Fd socket) noexcept : socket_(std::move(socket)) {}
-  /// Throws Error(MPI_ERR_PORT) if the other end is silent for `seconds`, or closes.
+  /// All throw Error(MPI_ERR_PORT) after `seconds` (below 0: never), and if the other end closes.
   void send(std::string_view blob, const WaitUntil& wait, double seconds);
-  [[nodiscard]] std::string receive(const WaitUntil& wait, double seconds);
+  /// `most` bytes are accepted.
+  [[nodiscard]] std::string receive(size_t most, const WaitUntil& wait, double seconds);
+  [[nodiscard]] std::string swap(std::string_view blob, const WaitUntil& wait, double seconds);
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
   int release() noexcept { return socket_.release(); }
 
  private:
-  void move(char* data, size_t bytes, bool out, const WaitUntil& wait, double seconds);
+  std::string exchange(const std::string_view* out, size_t most, const WaitUntil& wait,
+                       double seconds);
   Fd socket_;
 };
 

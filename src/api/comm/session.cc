@@ -107,6 +107,12 @@ int check_stringtag(const char* stringtag) noexcept {
 core::Ref<core::Communicator> from_group(const core::Group& group, const char* stringtag,
                                          core::Derivation why) {
   core::Communicator& world = *the_process->world;
+  for (int rank = 0; the_process->worlds.any() && rank < group.size(); ++rank)
+    if (the_process->worlds.is_stranger(group.peer_index(rank)))
+      throw Error(MPI_ERR_GROUP,
+                  strf("rank %d of group is of another world; communicators with other "
+                       "worlds come from MPI_Intercomm_merge",
+                       rank));
   membership().await(group);
   const uint64_t members = core::digest_members(world, group, 0) ^ digest_text(stringtag);
   const uint64_t counted = members + static_cast<uint64_t>(why);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI functions of the chapter "dynamic" (MPI-5.0 chapter 11).
+#include <fcntl.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -144,22 +147,25 @@ Failure check_commands(int count, const std::vector<Command>& commands) {
   return {};
 }
 
-int spawn(Communicator& comm, int root, int count, const std::vector<Command>& commands,
-          MPI_Comm* intercomm, int errcodes[]) {
-  const int code = meet_and_publish(
+using Commands = std::function<std::vector<Command>()>;
+
+int spawn(Communicator& comm, int root, int count, const Commands& commands_of, MPI_Comm* intercomm,
+          int errcodes[]) {
+  std::vector<Command> commands;
+  int code = meet_and_publish(
       comm, root,
       [&](const WaitUntil& wait) {
+        commands = commands_of();
         if (const Failure why = check_commands(count, commands)) throw Error(why.code, why.text);
         return start_and_accept(commands, wait);
       },
       intercomm);
+  if (code == MPI_ERR_PORT) code = fail(MPI_ERR_SPAWN, "%s", take_last_error().text.c_str());
   if (errcodes == nullptr) return code;
   int ranks = 0;
-  for (const Command& one : commands) ranks += one.ranks;
-  if (code == MPI_SUCCESS) {
-    const auto* const made = the_process->handles.find<Communicator>(*intercomm);
-    ranks = made->remote_group()->size();
-  }
+  for (const Command& one : commands) ranks += std::max(one.ranks, 0);
+  if (code == MPI_SUCCESS)
+    ranks = the_process->handles.find<Communicator>(*intercomm)->remote_group()->size();
   for (int i = 0; i < ranks; ++i) errcodes[i] = code;
   return code;
 }
@@ -215,10 +221,10 @@ int comm_connect(const char* port_name, core::Info* info, int root, Communicator
 /// The socket stays the user's.
 int comm_join(int fd, MPI_Comm* intercomm) noexcept {
   return attempt([&] {
-    const int copy = ::dup(fd);
-    if (copy < 0) return fail(MPI_ERR_ARG, "fd is %d, which is not an open descriptor", fd);
+    Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!copy.valid()) return fail(MPI_ERR_ARG, "fd is %d, which is not an open descriptor", fd);
     return meet_and_publish(
-        *the_process->self, 0, [&](const WaitUntil&) { return Link(Fd(copy)); }, intercomm);
+        *the_process->self, 0, [&](const WaitUntil&) { return Link(std::move(copy)); }, intercomm);
   });
 }
 
@@ -227,10 +233,10 @@ int comm_spawn(const char* command, char* argv[], int maxprocs, core::Info* info
   return attempt([&] {
     if (const int code = require_intra(comm, "comm of MPI_Comm_spawn"); code != MPI_SUCCESS)
       return code;
-    std::vector<Command> commands;
-    if (comm.rank() == root)
-      commands.push_back(
-          {command == nullptr ? "" : command, words_of(argv), maxprocs, options_of(info)});
+    const Commands commands = [&] {
+      return std::vector<Command>{
+          {command == nullptr ? "" : command, words_of(argv), maxprocs, options_of(info)}};
+    };
     return spawn(comm, root, 1, commands, intercomm, array_of_errcodes);
   });
 }
@@ -242,12 +248,18 @@ int comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_ar
     if (const int code = require_intra(comm, "comm of MPI_Comm_spawn_multiple");
         code != MPI_SUCCESS)
       return code;
-    std::vector<Command> commands;
-    for (int i = 0; comm.rank() == root && i < count; ++i)
-      commands.push_back({array_of_commands[i],
-                          words_of(array_of_argv == nullptr ? nullptr : array_of_argv[i]),
-                          array_of_maxprocs[i],
-                          options_of(the_process->handles.find<core::Info>(array_of_info[i]))});
+    const Commands commands = [&] {
+      if (count > 0 && (array_of_commands == nullptr || array_of_maxprocs == nullptr ||
+                        array_of_info == nullptr))
+        throw Error(MPI_ERR_ARG, "array_of_commands, array_of_maxprocs or array_of_info is NULL");
+      std::vector<Command> all;
+      for (int i = 0; i < count; ++i)
+        all.push_back({array_of_commands[i] == nullptr ? "" : array_of_commands[i],
+                       words_of(array_of_argv == nullptr ? nullptr : array_of_argv[i]),
+                       array_of_maxprocs[i],
+                       options_of(the_process->handles.find<core::Info>(array_of_info[i]))});
+      return all;
+    };
     return spawn(comm, root, count, commands, intercomm, array_of_errcodes);
   });
 }
@@ -287,8 +299,9 @@ int meet_parent() noexcept {
     const int code = meet_and_publish(
         world, 0, [&](const WaitUntil& wait) { return connect_to(name, wait, kSeconds); },
         &instance().parent);
-    if (code == MPI_SUCCESS)
-      the_process->handles.find<Communicator>(instance().parent)->name.set("MPI_COMM_PARENT");
+    // The parent waits for all ranks, and a rank without it is of no use.
+    if (code != MPI_SUCCESS) abort_job(the_process, 1, take_last_error().text.c_str());
+    the_process->handles.find<Communicator>(instance().parent)->name.set("MPI_COMM_PARENT");
     return code;
   });
 }

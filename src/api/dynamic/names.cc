@@ -37,7 +37,8 @@ int require_own(const std::string& path) {
     return fail(MPI_ERR_SERVICE, "the folder of names %s (TERN_NAMES): %s", path.c_str(),
                 std::strerror(errno));
   struct stat facts {};
-  if (::lstat(path.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::getuid())
+  if (::lstat(path.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::getuid() ||
+      (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return fail(MPI_ERR_SERVICE,
                 "the folder of names %s is not a folder of this user; TERN_NAMES chooses another",
                 path.c_str());
@@ -69,6 +70,9 @@ bool is_stale(const Entry& entry) { return entry.host == this_host() && has_ende
 }  // namespace
 
 int publish_service(const std::string& service, const std::string& port) {
+  if (port.empty() || port.size() >= MPI_MAX_PORT_NAME ||
+      port.find_first_of(" \t\n") != std::string::npos)
+    return fail(MPI_ERR_PORT, "port_name \"%s\" is not a port of MPI_Open_port", port.c_str());
   if (const int code = require_own(folder()); code != MPI_SUCCESS) return code;
   const std::string path = file_of(service);
   if (Entry old; read(path, &old) && is_stale(old)) ::unlink(path.c_str());
@@ -87,15 +91,17 @@ int publish_service(const std::string& service, const std::string& port) {
 }
 
 int unpublish_service(const std::string& service) {
+  if (const int code = require_own(folder()); code != MPI_SUCCESS) return code;
   if (::unlink(file_of(service).c_str()) == 0) return MPI_SUCCESS;
   return fail(MPI_ERR_SERVICE, "service_name \"%s\" is not published", service.c_str());
 }
 
 int look_up_service(const std::string& service, std::string* port) {
+  if (const int code = require_own(folder()); code != MPI_SUCCESS) return code;
   Entry entry;
   const std::string path = file_of(service);
   if (read(path, &entry)) {
-    if (!is_stale(entry)) {
+    if (!is_stale(entry) && entry.port.size() < MPI_MAX_PORT_NAME) {
       *port = entry.port;
       return MPI_SUCCESS;
     }

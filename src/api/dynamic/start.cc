@@ -28,18 +28,28 @@ namespace {
 constexpr const char* kInBackground = "\"$@\" </dev/null 9>&- & echo $! >&9";
 
 std::vector<std::string> words_for(const std::string& mpirun, const std::vector<Command>& commands,
-                                   const std::vector<std::string>& options,
-                                   const std::string& port) {
+                                   const std::vector<std::string>& options) {
   std::vector<std::string> words{"sh", "-c", kInBackground, "sh", mpirun};
   words.insert(words.end(), options.begin(), options.end());
   for (const Command& one : commands) {
     if (&one != &commands.front()) words.emplace_back(":");
-    words.insert(words.end(), {"-n", std::to_string(one.ranks), "-env", kParentVariable, port});
+    words.insert(words.end(), {"-n", std::to_string(one.ranks), "-x", kParentVariable});
     words.insert(words.end(), one.options.begin(), one.options.end());
     words.push_back(one.program);
     words.insert(words.end(), one.arguments.begin(), one.arguments.end());
   }
   return words;
+}
+
+/// Words that mpirun would take for its own.
+void require_plain(const Command& command) {
+  if (command.program.empty() || command.program[0] == '-' || command.program == ":")
+    throw Error(MPI_ERR_SPAWN,
+                strf("command is \"%s\", but must be a program", command.program.c_str()));
+  for (const std::string& word : command.arguments)
+    if (word == ":")
+      throw Error(MPI_ERR_SPAWN,
+                  "an argument \":\" cannot be passed: mpirun divides programs by it");
 }
 
 /// Variables of a launcher would make the new ranks members of the old world.
@@ -107,16 +117,23 @@ StartedWorld start_world(const std::vector<Command>& commands,
   const std::string mpirun = install_prefix() + "/bin/mpirun";
   if (::access(mpirun.c_str(), X_OK) != 0) refuse(mpirun, errno);
   Pipe alive, said;
-  std::vector<std::string> words = words_for(mpirun, commands, options, port);
+  for (const Command& one : commands) require_plain(one);
+  std::vector<std::string> words = words_for(mpirun, commands, options);
   std::vector<char*> arguments = pointers_to(words), environment;
   for (char** one = environ; *one != nullptr; ++one)
     if (!is_of_launcher(*one)) environment.push_back(*one);
+  std::string parent = std::string(kParentVariable) + "=" + port;  // hidden from ps
+  environment.push_back(parent.data());
   environment.push_back(nullptr);
+  constexpr int kHigh = 16;  // above the descriptors for the child
+  const Fd high(::fcntl(alive.in.get(), F_DUPFD_CLOEXEC, kHigh));
+  Fd answer(::fcntl(said.in.get(), F_DUPFD_CLOEXEC, kHigh));
+  if (!high.valid() || !answer.valid()) refuse("no descriptor for a new world", errno);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   constexpr int kSaid = 9;  // the highest descriptor of all shells
-  const Fd inherited(::fcntl(alive.in.get(), F_DUPFD, kSaid + 1));
-  posix_spawn_file_actions_adddup2(&actions, said.in.get(), kSaid);
+  posix_spawn_file_actions_adddup2(&actions, high.get(), kSaid + 1);
+  posix_spawn_file_actions_adddup2(&actions, answer.get(), kSaid);
   pid_t shell = 0;
   int error = 0;
   {
@@ -127,9 +144,12 @@ StartedWorld start_world(const std::vector<Command>& commands,
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) refuse("/bin/sh", error);
   said.in.reset();
+  answer.reset();
+  alive.in.reset();
   std::string pid = read_all(said.out.get());
   while (::waitpid(shell, nullptr, 0) < 0 && errno == EINTR) {
   }
+  if (pid.empty()) throw Error(MPI_ERR_SPAWN, "/bin/sh could not start mpirun");
   return {std::move(alive.out), std::move(pid)};
 }
 

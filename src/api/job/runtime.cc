@@ -202,6 +202,7 @@ void Runtime::configure_waiting() {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   process_.waits.most = std::max(1, cores / process_.node.ranks);
   for (auto& channel : process_.channels()) {
+    const core::ChannelLock lock(channel->progress);
     channel->progress.configure({.doorbell = pmls_.front()->engine.transports.doorbell(),
                                  .spins = spins,
                                  .yield_us = crowded ? kYieldsCrowdedUs : kYieldsAloneUs,
@@ -214,7 +215,8 @@ void Runtime::configure_waiting() {
 // All channels, because a peer may use any.
 void Runtime::widen() {
   const std::lock_guard<std::mutex> guard(widening_);
-  if (process_.meets_worlds.exchange(true)) return;
+  if (widened_) return;
+  process_.meets_worlds = true;
   for (auto& pml : pmls_) {
     const core::ChannelLock lock(pml->engine.channel.progress);
     auto* const first = pml == pmls_.front() ? nullptr : &pmls_.front()->engine.transports;
@@ -222,6 +224,8 @@ void Runtime::widen() {
   }
   if (bell_pipe_ == nullptr) open_bell_pipe();
   configure_waiting();
+  if (thread_ == nullptr) start_thread();
+  widened_ = true;
 }
 
 btl::ConnectionInfo Runtime::own_info(btl::AddressBook::LongAddresses* rest) {

@@ -72,6 +72,7 @@ class Runtime {
 
   core::Process& process_;
   std::mutex widening_;
+  bool widened_ = false;
   std::vector<std::unique_ptr<pml::P2p>> pmls_;
   std::vector<std::unique_ptr<coll::Coll>> colls_;
   std::unique_ptr<BellPipe> bell_pipe_;

@@ -58,6 +58,7 @@ class Job {
     pid_t pid = -1;
     Fd pidfd;
     bool ended = false;
+    int ended_worlds = 0;  // of the worlds that the rank has started, in order
   };
 
   struct Original {
@@ -85,7 +86,7 @@ class Job {
   [[nodiscard]] std::vector<Hang::Rank> ranks_now() const;
   void on_lost_output(int error);
   void all_ended();
-  [[nodiscard]] bool awaits_worlds() const;
+  [[nodiscard]] bool awaits_worlds();
   void maybe_stop();
   void leave_behind();
   void reap();

@@ -163,9 +163,9 @@ void Job::fail(int exit_code, const std::string& text) {
 }
 
 void Job::on_timeout() {
-  if (running_ == 0 || ending_) return;
+  if ((running_ == 0 && !awaits_worlds()) || ending_) return;
   hang_.report(strf("--timeout after %g seconds", options_.timeout_s), [this] {
-    if (running_ == 0 || ending_) return;
+    if ((running_ == 0 && !awaits_worlds()) || ending_) return;
     fail(124, strf("the job still ran after %g seconds (--timeout): %d of %d ranks. They are being "
                    "ended.",
                    options_.timeout_s, running_, facts_.size));
@@ -210,12 +210,12 @@ void Job::interrupt(int signal) {
 }
 
 /// Ranks tell the mpiruns of worlds that they have started (MPI_Comm_spawn).
-bool Job::awaits_worlds() const {
-  for (const auto& rank : ranks_) {
-    std::string pid;
-    for (int i = 0; meeting_.shared.get(rank->number, boot::world_key(i), &pid); ++i)
+bool Job::awaits_worlds() {
+  for (const auto& rank : ranks_)
+    for (std::string pid;
+         meeting_.shared.get(rank->number, boot::world_key(rank->ended_worlds), &pid);
+         ++rank->ended_worlds)
       if (!has_ended(std::atoi(pid.c_str()))) return true;
-  }
   return false;
 }
 
@@ -230,7 +230,8 @@ void Job::all_ended() {
 }
 
 void Job::maybe_stop() {
-  if ((running_ == 0 || left_behind_) && outputs.all_written()) loop_.stop();
+  const bool over = running_ == 0 && (ending_ || !awaits_worlds());
+  if ((over || left_behind_) && outputs.all_written()) loop_.stop();
 }
 
 void Job::reap() {
