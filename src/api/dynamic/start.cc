@@ -24,7 +24,7 @@ namespace {
   throw Error(MPI_ERR_SPAWN, strf("%s: %s", what.c_str(), std::strerror(error)));
 }
 
-/// The shell leaves mpirun to process 1, which reaps orphans.
+/// The shell leaves mpirun to process 1, the reaper of orphans.
 constexpr const char* kInBackground = "\"$@\" </dev/null 9>&- & echo $! >&9";
 
 std::vector<std::string> words_for(const std::string& mpirun, const std::vector<Command>& commands,
@@ -41,7 +41,7 @@ std::vector<std::string> words_for(const std::string& mpirun, const std::vector<
   return words;
 }
 
-/// Words that mpirun would take for its own.
+/// mpirun divides programs by ":", and takes a first "-" for an option.
 void require_plain(const Command& command) {
   if (command.program.empty() || command.program[0] == '-' || command.program == ":")
     throw Error(MPI_ERR_SPAWN,
@@ -49,7 +49,7 @@ void require_plain(const Command& command) {
   for (const std::string& word : command.arguments)
     if (word == ":")
       throw Error(MPI_ERR_SPAWN,
-                  "an argument \":\" cannot be passed: mpirun divides programs by it");
+                  "an argument \":\" cannot be passed: mpirun divides programs by \":\"");
 }
 
 /// Variables of a launcher would make the new ranks members of the old world.
