@@ -202,7 +202,6 @@ void Runtime::configure_waiting() {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   process_.waits.most = std::max(1, cores / process_.node.ranks);
   for (auto& channel : process_.channels()) {
-    const core::ChannelLock lock(channel->progress);
     channel->progress.configure({.doorbell = pmls_.front()->engine.transports.doorbell(),
                                  .spins = spins,
                                  .yield_us = crowded ? kYieldsCrowdedUs : kYieldsAloneUs,
@@ -217,13 +216,17 @@ void Runtime::widen() {
   const std::lock_guard<std::mutex> guard(widening_);
   if (widened_) return;
   process_.meets_worlds = true;
-  for (auto& pml : pmls_) {
-    const core::ChannelLock lock(pml->engine.channel.progress);
-    auto* const first = pml == pmls_.front() ? nullptr : &pmls_.front()->engine.transports;
-    pml->engine.transports.widen(pml->engine, first);
+  {
+    std::vector<std::unique_ptr<core::ChannelLock>> locks;
+    for (auto& channel : process_.channels())
+      locks.push_back(std::make_unique<core::ChannelLock>(channel->progress));
+    for (auto& pml : pmls_) {
+      auto* const first = pml == pmls_.front() ? nullptr : &pmls_.front()->engine.transports;
+      pml->engine.transports.widen(pml->engine, first);
+    }
+    if (bell_pipe_ == nullptr) open_bell_pipe();
+    configure_waiting();
   }
-  if (bell_pipe_ == nullptr) open_bell_pipe();
-  configure_waiting();
   if (thread_ == nullptr) start_thread();
   widened_ = true;
 }
