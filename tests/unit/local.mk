@@ -7,6 +7,7 @@ unit_tests += tests/unit/core/group_test
 unit_tests += tests/unit/core/communicator_test
 unit_tests += tests/unit/core/info_test
 unit_tests += tests/unit/core/topology_test
+unit_tests += tests/unit/core/worlds_test
 unit_tests += tests/unit/fault/agreement_test
 unit_tests += tests/unit/fault/board_test
 unit_tests += tests/unit/fault/hosts_test
