@@ -70,9 +70,9 @@ class Network : public Btl {
   int frames_ = 0;
   bool leaving_ = false;
 
-  std::unordered_map<uint64_t, std::unique_ptr<NetEndpoint>>
-      endpoints_;                                     // by peer index and channel
-  std::vector<std::unique_ptr<NetEndpoint>> parted_;  // operations may refer to them
+  // By peer index and channel.
+  std::unordered_map<uint64_t, std::unique_ptr<NetEndpoint>> endpoints_;
+  std::vector<std::unique_ptr<NetEndpoint>> parted_;  // operations may refer to parted ends
 
  private:
   NetEndpoint& endpoint_to(core::Peer& peer, uint32_t channel, uint32_t channels,

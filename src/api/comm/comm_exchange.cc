@@ -64,6 +64,17 @@ int receive_from(Communicator& communicator, const pml::Buffer& in, int from, in
 
 }  // namespace
 
+Words pack_text(const std::string& text) {
+  Words words{text.size()};
+  words.resize(1 + (text.size() + sizeof words[0] - 1) / sizeof words[0]);
+  std::memcpy(words.data() + 1, text.data(), text.size());
+  return words;
+}
+
+std::string unpack_text(const Words& words) {
+  return {reinterpret_cast<const char*>(words.data() + 1), words[0]};
+}
+
 int broadcast(Communicator& communicator, int root, Words* words, uint64_t number) {
   const int size = communicator.size(), tag = tag_of(number);
   const int place = (communicator.rank() - root + size) % size;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/communicator.hpp"
@@ -18,6 +19,9 @@ namespace tern::api {
                             uint64_t number);
 
 using Words = std::vector<uint64_t>;
+/// A text as its length and words.
+[[nodiscard]] Words pack_text(const std::string& text);
+[[nodiscard]] std::string unpack_text(const Words& words);
 
 /// Sends along a binomial tree. `number` as for allgather().
 [[nodiscard]] int broadcast(core::Communicator& communicator, int root, Words* words,

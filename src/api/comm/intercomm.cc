@@ -3,7 +3,6 @@
 // their groups; both groups compute the context id.
 #include "api/comm/intercomm.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include "api/attempt.hpp"
@@ -144,13 +143,11 @@ bool has_several_worlds(const Group& own, const Words& introduction) {
 int introduce(Communicator& own, int leader, MPI_Comm bridge, int remote_leader, int tag,
               Ref<Group>* met, ContextId* id) {
   const Swap over_bridge = [&](const std::string& text) {
-    Words out{text.size()}, in;
-    out.resize(1 + (text.size() + sizeof out[0] - 1) / sizeof out[0]);
-    std::memcpy(out.data() + 1, text.data(), text.size());
+    Words in;
     auto* const peer = the_process->handles.find<Communicator>(bridge);
-    if (const int code = swap(*peer, remote_leader, out, &in, tag); code != MPI_SUCCESS)
+    if (const int code = swap(*peer, remote_leader, pack_text(text), &in, tag); code != MPI_SUCCESS)
       throw Error(code, take_last_error().text);
-    return std::string(reinterpret_cast<const char*>(in.data() + 1), in[0]);
+    return unpack_text(in);
   };
   return meet_group(own, leader, over_bridge, met, id);
 }

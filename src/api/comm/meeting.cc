@@ -13,7 +13,6 @@
 #include "api/job/membership.hpp"
 #include "api/process.hpp"
 #include "base/clock.hpp"
-#include "base/digest.hpp"
 #include "boot/boot.hpp"
 #include "pml/pml.hpp"
 
@@ -180,17 +179,6 @@ int gather_introduction(Communicator& comm, int code, std::string* all) {
   return MPI_SUCCESS;
 }
 
-Words words_of(const std::string& text) {
-  Words words{text.size()};
-  words.resize(1 + (text.size() + sizeof words[0] - 1) / sizeof words[0]);
-  std::memcpy(words.data() + 1, text.data(), text.size());
-  return words;
-}
-
-std::string text_of(const Words& words) {
-  return {reinterpret_cast<const char*>(words.data() + 1), words[0]};
-}
-
 std::vector<uint64_t> worlds_of(const Introduction& group) {
   std::vector<uint64_t> worlds;
   for (const Member& member : group.members)
@@ -293,11 +281,11 @@ class Handshake {
     Words heard;
     if (is_root() && code == MPI_SUCCESS)
       code = attempt([&] {
-        heard = words_of(swap_(own));
+        heard = pack_text(swap_(own));
         return MPI_SUCCESS;
       });
     code = share(code, &heard);
-    if (code == MPI_SUCCESS) *theirs = text_of(heard);
+    if (code == MPI_SUCCESS) *theirs = unpack_text(heard);
     return code;
   }
 
@@ -333,7 +321,7 @@ class Handshake {
   int share(int code, Words* words) {
     if (is_root() && code != MPI_SUCCESS) {
       const std::string why = code == kTryAgain ? "" : take_last_error().text;
-      *words = words_of(why);
+      *words = pack_text(why);
       words->insert(words->begin(), kFailed | static_cast<uint64_t>(code));
     }
     const int told = broadcast(comm_, root_, words, comm_.next_derivation());
@@ -342,18 +330,13 @@ class Handshake {
     const auto cause = static_cast<int>((*words)[0] & ~kFailed);
     words->erase(words->begin());
     if (cause == kTryAgain) return kTryAgain;
-    return fail(cause, "%s", text_of(*words).c_str());
+    return fail(cause, "%s", unpack_text(*words).c_str());
   }
 
   Communicator& comm_;
   const int root_;
   const Swap& swap_;
 };
-
-int check_root(const Communicator& comm, int root) {
-  if (root >= 0 && root < comm.size()) return MPI_SUCCESS;
-  return fail(MPI_ERR_ROOT, "root is %d, but comm has ranks 0..%d", root, comm.size() - 1);
-}
 
 }  // namespace
 
@@ -387,7 +370,6 @@ void release(const core::Group& met) {
 }
 
 int meet_world(Communicator& comm, int root, const Dial& dial, core::Ref<Communicator>* made) {
-  if (const int wrong = check_root(comm, root); wrong != MPI_SUCCESS) return wrong;
   const WaitUntil wait = wait_with_progress(comm, "another world to connect");
   std::optional<Link> link;
   const Swap over_link = [&](const std::string& own) {
