@@ -59,6 +59,36 @@ int MPIX_Boot_provide(const MPIX_Boot* boot);
    all threads. Other ranks are not notified. */
 int MPIX_Comm_interrupt(MPI_Comm comm);
 
+/* Fault tolerance: the names of ULFM. With TERN_FT=1 (mpirun --with-ft ulfm) a rank's death leaves
+   the job alive: operations that need the dead process fail with MPIX_ERR_PROC_FAILED. Without,
+   these functions work as if no process failed. */
+#define MPIX_ERR_PROC_FAILED 16001
+/* A receive from any source is still pending: a possible sender has failed, and is not
+   acknowledged. */
+#define MPIX_ERR_PROC_FAILED_PENDING 16002
+#define MPIX_ERR_REVOKED 16003
+/* Attribute of MPI_COMM_WORLD: an int, 1 with fault tolerance, else 0. */
+#define MPIX_FT 0x7e8
+
+/* Local: ends all current and later operations on comm at all members, with MPIX_ERR_REVOKED. */
+int MPIX_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_is_revoked(MPI_Comm comm, int* flag);
+/* Collective over the living members: newcomm has those, in the order of comm. */
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm* newcomm);
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request);
+/* Collective over the living members: *flag becomes the bitwise and of all flags. Fails with
+   MPIX_ERR_PROC_FAILED at all members, with the same *flag, if a member has failed and not all
+   living members have acknowledged that. */
+int MPIX_Comm_agree(MPI_Comm comm, int* flag);
+int MPIX_Comm_iagree(MPI_Comm comm, int* flag, MPI_Request* request);
+/* Local: the failed members that this rank knows, in the order of detection. */
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group* failedgrp);
+/* Local: acknowledges the first num_to_ack of these. *num_acked: now acknowledged. */
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked);
+/* The older pair: acknowledges all known failures; the acknowledged members. */
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failedgrp);
+
 /* Continuations: callbacks for the completion of an operation or a set of operations. A callback
    is attached to a persistent continuation request, started by MPI_Start, and complete when all
    attached callbacks have returned. MPIX_Continue(all) and tests and waits for the continuation
@@ -391,6 +421,16 @@ int PMPIX_Continue(MPI_Request* request, MPIX_Continue_cb_function* cb, void* cb
 int PMPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function* cb,
                       void* cb_data, int flags, MPI_Status statuses[], MPI_Request cont_req);
 int PMPIX_Continue_get_failed(MPI_Request cont_req, int* count, void** cb_data);
+int PMPIX_Comm_revoke(MPI_Comm comm);
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int* flag);
+int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm* newcomm);
+int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request);
+int PMPIX_Comm_agree(MPI_Comm comm, int* flag);
+int PMPIX_Comm_iagree(MPI_Comm comm, int* flag, MPI_Request* request);
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group* failedgrp);
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked);
+int PMPIX_Comm_failure_ack(MPI_Comm comm);
+int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failedgrp);
 int PMPIX_Comm_interrupt(MPI_Comm comm);
 int PMPIX_Boot_provide(const MPIX_Boot* boot);
 int PMPIX_Query_cuda_support(void);

@@ -8,6 +8,7 @@
 
 #include <climits>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "base/wait_report.hpp"
@@ -153,9 +154,20 @@ class Pml {
     return nullptr;
   }
 
-  /// interrupt() ends all requests and probes on the communicator, present and future, with an
-  /// error.
-  virtual void interrupt(core::Communicator& communicator) noexcept = 0;
+  /// interrupt() ends all requests and probes on the communicator, present and future, with `why`.
+  virtual void interrupt(core::Communicator& communicator, const Failure& why) noexcept = 0;
+  /// lose() takes all complete messages of a failed process, then ends all operations that may wait
+  /// for the process.
+  virtual void lose(uint32_t /*peer_index*/, const Failure& /*why*/) noexcept {}
+  /// After an acknowledgement, receives from any source are active again.
+  virtual void resume_pending(core::Communicator& /*of*/) noexcept {}
+  /// Returns false if the rank is unreachable.
+  virtual bool tell_revoked(core::Communicator& /*of*/, int /*rank*/,
+                            const core::ContextId& /*revoked*/) noexcept {
+    return false;
+  }
+  /// Calls use() for each communicator of the channel.
+  virtual void for_communicators(const std::function<void(core::Communicator&)>& /*use*/) {}
 
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;

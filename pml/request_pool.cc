@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "core/peer.hpp"
+#include "mpix.h"
 
 namespace tern::pml {
 namespace {
@@ -180,8 +181,10 @@ void RequestPool::finish(RecvRequest& request, int error) noexcept {
   if (!request.buffer.type->predefined()) request.buffer.type->release();
   core::Communicator* communicator = request.communicator;
   if (TERN_UNLIKELY((error | request.outcome.error) != MPI_SUCCESS)) {
-    if (error != MPI_SUCCESS) request.outcome.error = error;
-    request.keep_communicator();
+    if (error != MPI_SUCCESS || request.outcome.error == MPIX_ERR_PROC_FAILED_PENDING)
+      request.outcome.error = error;
+    request.pends = false;
+    if (request.outcome.error != MPI_SUCCESS) request.keep_communicator();
   }
   ++received_;
   request.complete();
@@ -209,6 +212,7 @@ void RequestPool::recycle(Request& request, ObjectPool<Request>& pool) noexcept 
   if (request.persistent()) release_kept(request.buffer, *request.communicator);
   request.set_persistent(false);
   forget_failure(request);
+  if constexpr (std::is_same_v<Request, RecvRequest>) request.blocking = false;
   request.revive();
   request.made_at = {};
   pool.release(request);

@@ -27,6 +27,9 @@ struct SendRequest;
 /// The type signature of a buffer, for TERN_CHECK=types.
 [[nodiscard]] wire::TypeSignature signature_of(const Buffer& buffer) noexcept;
 
+/// The failure of a receive from any source (Membership::lacks_ack()).
+[[nodiscard]] Failure unacknowledged(const core::Communicator& communicator);
+
 /// Example: "from rank 1 of MPI_COMM_WORLD with tag 7".
 void describe_source(const Envelope& from, WaitReport* report);
 
@@ -174,6 +177,9 @@ struct alignas(64) RecvRequest final : core::Request {
   Transfer<ReceiverHalf, RecvRequest> transfer;
   bool large = false;
   bool abandoned = false;  // failed, ends after the half's operations
+  bool blocking = false;
+  /// A possible sender has failed: done with MPIX_ERR_PROC_FAILED_PENDING, but still posted.
+  bool pends = false;
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
     set_active(!persistent);

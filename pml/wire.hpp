@@ -23,6 +23,7 @@ enum Kind : uint8_t {
   kLanded = 11,   // all puts have landed, or the sender cannot put
   kFailed = 10,   // the data will not come
   kWithdraw = 9,  // cancels an unmatched message
+  kRevoke = 12,
 };
 /// With kLong, a LongContext comes first, and the header has the plane only.
 inline constexpr uint8_t kLong = 0x40;
@@ -97,6 +98,10 @@ struct Landed {
 struct Failed {
   uint64_t receiver;
   uint64_t error;
+};
+/// MPIX_Comm_revoke: the communicator may not exist yet, or any more.
+struct Revoke {
+  LongContext id;
 };
 struct Pace {
   uint64_t eager;

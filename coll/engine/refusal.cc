@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "mpi.h"
+#include "mpix.h"
 
 namespace tern::coll {
 namespace {
@@ -60,7 +61,7 @@ CallNumber number_of(const Notice& notice) noexcept {
 }
 
 int class_of_cause(int code) noexcept {
-  return code == MPI_ERR_PROC_ABORTED ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER;
+  return code == MPI_ERR_PROC_ABORTED || code == MPIX_ERR_PROC_FAILED ? code : MPI_ERR_OTHER;
 }
 
 Notice make_notice(Notice::Says says, CallNumber number, int rank, const Failure& why) {
@@ -256,6 +257,7 @@ void Refusals::refuse_call(core::Communicator& comm, CallNumber number,
 void Refusals::look() noexcept {
   const bool fresh = channel_.refusals != heard_;
   heard_ = channel_.refusals;
+  deaths_ = process_.deaths.count();
   troubled_ = true;
   send_unsent();
   for (CommRefusals* state = states_; state != nullptr;) {
@@ -263,6 +265,7 @@ void Refusals::look() noexcept {
     CommRefusals* const following = state->following;
     try {
       if (deferred_ != 0 && waited_long(*state)) tell_waiting(*state);
+      end_with_failed(*state);
       hear(*state, fresh);
     } catch (const std::bad_alloc&) {
       --heard_;  // retry at the next poll
@@ -404,7 +407,7 @@ void Refusals::end_collectives(CommRefusals& state, const Failure& why) {
     channel_.progress.stay_awake(-1);
   }
   Failure error = why;
-  if (!comm.fate.dead_locked())
+  if (!comm.fate.dead_locked() && why.code != MPIX_ERR_PROC_FAILED)
     error.text +=
         strf(". No collective of %s works any more; MPI_Comm_dup makes a working communicator",
              comm.name.or_words("this communicator").c_str());
@@ -420,24 +423,39 @@ void Refusals::interrupt(core::Communicator& comm) noexcept {
   if (comm.coll == nullptr) return;
   try {
     auto& state = static_cast<CommRefusals&>(*comm.coll);
-    end_collectives(state, {MPI_ERR_OTHER, comm.fate.why()});
+    end_collectives(state, comm.fate.reason());
   } catch (const std::bad_alloc&) {
     log_line("no memory to end the collectives of an interrupted communicator");
   }
 }
 
+// No notice is needed: each member hears of the death, and ends its collectives itself.
+void Refusals::end_with_failed(CommRefusals& state) {
+  const core::Communicator& comm = state.communicator;
+  if (state.fate.dead_locked() || !comm.has_failed_member()) return;
+  const core::Deaths& deaths = process_.deaths;
+  int rank = MPI_UNDEFINED;
+  for (uint32_t i = 0; i < deaths.count() && rank == MPI_UNDEFINED; ++i) {
+    rank = comm.group().rank_of(deaths.at(i));
+    if (rank == MPI_UNDEFINED && comm.inter()) rank = comm.remote_group()->rank_of(deaths.at(i));
+  }
+  end_collectives(state, failure(deaths.lost_class(), "rank %d of %s has failed", rank,
+                                 comm.name.or_words("the communicator").c_str()));
+}
+
 Failure Refusals::settle(core::Communicator& comm, bool persistent, CallKind kind) noexcept {
   if (comm.fate.dead_locked()) return comm.fate.reason();
-  if (comm.coll == nullptr) return {};
-  auto& state = static_cast<CommRefusals&>(*comm.coll);
+  if (comm.coll == nullptr && process_.deaths.count() == 0) return {};
   try {
+    CommRefusals& state = under_way_.state_of(comm);
+    end_with_failed(state);
     make_up(state, persistent, kind);
     reconsider(state, next(comm, false) + (persistent ? 0 : 1),
                next(comm, true) + (persistent ? 1 : 0));
   } catch (const std::bad_alloc&) {
     return failure(MPI_ERR_NO_MEM, "no memory to handle another rank's refusal");
   }
-  return state.fate.reason();
+  return static_cast<const CommRefusals&>(*comm.coll).fate.reason();
 }
 
 int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
@@ -454,7 +472,7 @@ int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
 
 void Refusals::broken_off(core::Communicator& comm, CallNumber number,
                           const Failure& why) noexcept {
-  if (comm.fate.dead_locked()) return;
+  if (comm.fate.dead_locked() || why.code == MPIX_ERR_PROC_FAILED) return;
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
   } catch (const std::bad_alloc&) {

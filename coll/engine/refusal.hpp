@@ -49,7 +49,7 @@ struct Notice {
   uint32_t number, persistent;
   int32_t rank;  // sender's rank in its group
   CallKind kind;
-  int32_t error;  // MPI_ERR_PROC_ABORTED if a process is lost, else MPI_ERR_OTHER
+  int32_t error;  // of a lost process, else MPI_ERR_OTHER
   char why[164];
 };
 
@@ -155,7 +155,8 @@ class Refusals {
   /// catch_up() handles notices received before enter().
   void catch_up(CommRefusals& state);
   [[nodiscard]] bool is_asked_to_look() const noexcept {
-    return channel_.refusals != heard_ || waiting_ + deferred_ != 0;
+    return channel_.refusals != heard_ || waiting_ + deferred_ != 0 ||
+           process_.deaths.count() != deaths_;
   }
   TERN_COLD void look() noexcept;
   [[nodiscard]] bool all_told() const noexcept { return unsent_.empty(); }
@@ -178,6 +179,7 @@ class Refusals {
   /// Handles stored notices before these numbers.
   void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommRefusals& state, const Failure& why);
+  void end_with_failed(CommRefusals& state);
   void defer(CommRefusals& state, RefusalState::Deferred refusal);
   void make_up(CommRefusals& state, bool persistent, CallKind kind);
   /// Another rank's call must match this rank's call of the same number.
@@ -195,6 +197,7 @@ class Refusals {
   bool troubled_ = false;
   uint64_t left_ = 0;
   uint64_t heard_ = 0;
+  uint32_t deaths_ = 0;  // known
   size_t deferred_ = 0;
   size_t waiting_ = 0;  // stored notices and failed sends
   std::list<NoticeInFlight> in_flight_;

@@ -57,7 +57,9 @@ bool Refusals::try_to_send(NoticeInFlight& told, core::Communicator& on, int ran
 }
 
 void Refusals::send(NoticeInFlight& told, core::Communicator& on, int rank) {
-  if (on.fate.dead_locked() || try_to_send(told, on, rank)) return;
+  if (on.fate.dead_locked() || process_.deaths.has(on.peer_index(rank)) ||
+      try_to_send(told, on, rank))
+    return;
   const int64_t now = now_ns();
   unsent_.push_back({told.notice, &on, rank, now, now});
   ++on.pending;
@@ -68,7 +70,7 @@ void Refusals::send(NoticeInFlight& told, core::Communicator& on, int rank) {
 // Another program may hold the file descriptors for a while.
 bool Refusals::try_again(UnsentNotice& one) noexcept {
   one.tried = now_ns();
-  if (one.on->fate.dead_locked()) return true;
+  if (one.on->fate.dead_locked() || process_.deaths.has(one.on->peer_index(one.rank))) return true;
   try {
     if (try_to_send(tell(one.notice), *one.on, one.rank)) return true;
   } catch (const std::bad_alloc&) {

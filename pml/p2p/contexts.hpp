@@ -63,6 +63,14 @@ class Contexts {
       use(*place->second.communicator);
   }
 
+  /// use() may not add or remove communicators.
+  template <class Use>
+  void for_each(const Use& use) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    for (const auto& [id, entry] : entries_)
+      if (entry.communicator != nullptr) use(*entry.communicator);
+  }
+
  private:
   struct ContextEntry {
     uint32_t index;

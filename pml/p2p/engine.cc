@@ -43,6 +43,8 @@ size_t prefix_bytes(uint8_t kind) noexcept {
       return sizeof(wire::Failed);
     case wire::kWithdraw:
       return sizeof(wire::Withdraw);
+    case wire::kRevoke:
+      return sizeof(wire::Revoke);
     default:
       return SIZE_MAX;
   }
@@ -94,6 +96,14 @@ int MessageEngine::require_source(const Envelope& from) noexcept {
                                                                       : state->fate.fail();
 }
 
+int MessageEngine::require_message(const Envelope& from) noexcept {
+  const int code = require_source(from);
+  if (code != MPI_SUCCESS || from.rank != MPI_ANY_SOURCE || !from.communicator->lacks_ack() ||
+      matcher.has(from))
+    return code;
+  return fail(unacknowledged(*from.communicator));
+}
+
 void MessageEngine::take_go(PeerState& peer, PrefixReader* reader) noexcept {
   const auto go = reader->take<wire::Go>();
   transfers.take(peer, go, {reader->next(), reader->left()});
@@ -134,6 +144,13 @@ void MessageEngine::arrived(btl::Endpoint& from, const btl::Frame& frame) noexce
     case wire::kWithdraw:
       matcher.withdraw(peer, reader.take<wire::Withdraw>().sender);
       break;
+    case wire::kRevoke: {
+      const auto revoke = reader.take<wire::Revoke>();
+      if (process.deaths.watch != nullptr)
+        process.deaths.watch->heard_revoke(
+            channel, {revoke.id.creator, static_cast<uint32_t>(revoke.id.counter)});
+      break;
+    }
     default:
       matcher.take_frame(peer, frame);
   }

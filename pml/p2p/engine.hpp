@@ -29,10 +29,29 @@ class MessageEngine final : public btl::Sink {
   }
 
   [[nodiscard]] bool has_lost() const noexcept { return lost_ != 0; }
+  void lose(uint32_t peer_index, const Failure& why) noexcept;
+  /// Ends a blocking receive from any source; others stay posted, and are done with
+  /// MPIX_ERR_PROC_FAILED_PENDING.
+  void pend(RecvRequest& request) noexcept;
+  /// Receives of the library from any source serve the living.
+  [[nodiscard]] static bool may_pend(const RecvRequest& request) noexcept {
+    return request.from.rank == MPI_ANY_SOURCE && request.from.plane == Plane::kUser &&
+           request.from.communicator->handle() != 0 && Posted<RecvRequest>::holds(request);
+  }
 
   /// require_source() returns an error class with fail() text if the source is unreachable, or lost
   /// without a matching message.
   [[nodiscard]] int require_source(const Envelope& from) noexcept;
+  /// The same, but any source also fails if a possible sender has failed without acknowledgement.
+  [[nodiscard]] int require_message(const Envelope& from) noexcept;
+  /// See Matcher::start().
+  [[nodiscard]] int start(RecvRequest& request) noexcept {
+    const int code = matcher.start(request);
+    if (TERN_UNLIKELY(request.from.communicator->lacks_ack()) && code == MPI_SUCCESS &&
+        may_pend(request))
+      pend(request);
+    return code;
+  }
 
   core::Channel& channel;
   core::Process& process;
@@ -48,6 +67,9 @@ class MessageEngine final : public btl::Sink {
   Matcher matcher;
 
  private:
+  void lose(PeerState& peer, const Failure& why) noexcept;
+  template <class Waits>
+  void end_operations(uint32_t peer_index, const Failure& why, const Waits& waits) noexcept;
   int progress() noexcept;
   void take_go(PeerState& peer, PrefixReader* reader) noexcept;
 

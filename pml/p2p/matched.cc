@@ -11,15 +11,15 @@ int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexc
   *found = message != nullptr;
   if (message != nullptr) *outcome = outcome_of(*message, from);
   return TERN_UNLIKELY(message == nullptr && engine.peers.is_lost(from))
-             ? engine.peers.require_reachable(from)
+             ? engine.require_message(from)
              : MPI_SUCCESS;
 }
 
 int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(engine.channel.progress);
-  if (const int code = engine.require_source(from); code != MPI_SUCCESS) return code;
+  if (const int code = engine.require_message(from); code != MPI_SUCCESS) return code;
   const Message* const message = engine.matcher.wait_for(from, engine.peers);
-  if (TERN_UNLIKELY(message == nullptr)) return engine.require_source(from);
+  if (TERN_UNLIKELY(message == nullptr)) return engine.require_message(from);
   *outcome = outcome_of(*message, from);
   return MPI_SUCCESS;
 }
@@ -30,15 +30,14 @@ int P2p::improbe(const Envelope& from, Matched** matched, core::Outcome* outcome
   if (from.communicator->fate.dead_locked()) return from.communicator->fate.fail();
   Message* message = engine.matcher.look_for(from);
   if (message != nullptr) return engine.matcher.take_out(from, *message, matched, outcome);
-  return TERN_UNLIKELY(engine.peers.is_lost(from)) ? engine.peers.require_reachable(from)
-                                                   : MPI_SUCCESS;
+  return TERN_UNLIKELY(engine.peers.is_lost(from)) ? engine.require_message(from) : MPI_SUCCESS;
 }
 
 int P2p::mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(engine.channel.progress);
-  if (const int code = engine.require_source(from); code != MPI_SUCCESS) return code;
+  if (const int code = engine.require_message(from); code != MPI_SUCCESS) return code;
   Message* const message = engine.matcher.wait_for(from, engine.peers);
-  if (TERN_UNLIKELY(message == nullptr)) return engine.require_source(from);
+  if (TERN_UNLIKELY(message == nullptr)) return engine.require_message(from);
   return engine.matcher.take_out(from, *message, matched, outcome);
 }
 
@@ -52,7 +51,8 @@ int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request)
   engine.matcher.receive(*made, matched.message);
   engine.process.handles.erase(matched);
   matched.release();
-  if (TERN_UNLIKELY(communicator.fate.dead_locked())) interrupt(communicator);
+  if (TERN_UNLIKELY(communicator.fate.dead_locked()))
+    interrupt(communicator, communicator.fate.reason());
   *request = made;
   return MPI_SUCCESS;
 }

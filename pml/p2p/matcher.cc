@@ -58,8 +58,9 @@ int Matcher::start(RecvRequest& request) noexcept {
 }
 
 void Matcher::cancel(RecvRequest& request) noexcept {
-  if (request.done() || !Posted<RecvRequest>::holds(request)) return;
+  if ((request.done() && !request.pends) || !Posted<RecvRequest>::holds(request)) return;
   posted_.remove(request);
+  request.pends = false;
   request.outcome = {};
   request.outcome.cancelled = true;
   requests_.finish(request, MPI_SUCCESS);

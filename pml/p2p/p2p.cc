@@ -71,8 +71,8 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
   if (const int code = engine.require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   RecvRequest* const request = engine.requests.make_recv(buffer, from);
   if (TERN_UNLIKELY(request == nullptr)) return MPI_ERR_NO_MEM;
-  if (const int code = engine.matcher.start(*request); TERN_UNLIKELY(code != MPI_SUCCESS))
-    return code;
+  request->blocking = true;
+  if (const int code = engine.start(*request); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   return wait_for(*request, engine.channel.progress, outcome);
 }
 
@@ -128,7 +128,7 @@ int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
   if (const int code = engine.require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   RecvRequest* const made = engine.requests.make_recv(buffer, from);
   if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
-  const int code = engine.matcher.start(*made);
+  const int code = engine.start(*made);
   if (TERN_LIKELY(code == MPI_SUCCESS)) *request = made;
   return code;
 }

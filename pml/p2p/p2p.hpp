@@ -48,7 +48,14 @@ class alignas(64) P2p final : public Pml {
     return engine.devices.map(handle, device);
   }
   btl::Endpoint* endpoint(core::Communicator& of, int rank, int* error) noexcept override;
-  void interrupt(core::Communicator& communicator) noexcept override;
+  void interrupt(core::Communicator& communicator, const Failure& why) noexcept override;
+  void lose(uint32_t peer_index, const Failure& why) noexcept override;
+  void resume_pending(core::Communicator& of) noexcept override;
+  bool tell_revoked(core::Communicator& of, int rank,
+                    const core::ContextId& revoked) noexcept override;
+  void for_communicators(const std::function<void(core::Communicator&)>& use) override {
+    engine.matcher.contexts().for_each(use);
+  }
   void add_context(core::Communicator& communicator) override {
     engine.matcher.contexts().add(communicator);
   }

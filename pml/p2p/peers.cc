@@ -34,8 +34,16 @@ PeerState& Peers::contact(btl::Endpoint& endpoint) {
   return state;
 }
 
+void Peers::require_alive(const core::Communicator& communicator, int rank) const {
+  if (process_.deaths.has(communicator.peer_index(rank)))
+    throw Error(process_.deaths.lost_class(),
+                strf("rank %d of %s has failed", rank,
+                     communicator.name.or_words("the communicator").c_str()));
+}
+
 PeerState* Peers::connect(core::Communicator& communicator, int rank, int* error) noexcept {
   try {
+    require_alive(communicator, rank);
     return &contact(transports_.connect(communicator.peer(rank), communicator.id().channel_hint()));
   } catch (const Error& failure) {
     *error = fail(failure);
@@ -48,6 +56,7 @@ int Peers::require_reachable(const Envelope& from) noexcept {
   if (const PeerState* state = known(*from.communicator, from.rank); TERN_LIKELY(state != nullptr))
     return TERN_UNLIKELY(state->fate.dead_locked()) ? state->fate.fail() : MPI_SUCCESS;
   try {
+    require_alive(*from.communicator, from.rank);
     core::Peer& peer = from.communicator->peer(from.rank);
     if (transports_.require(peer).may_lose_peers())
       contact(transports_.connect(peer, from.communicator->id().channel_hint()));

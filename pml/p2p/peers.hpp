@@ -35,9 +35,18 @@ class Peers {
   [[nodiscard]] int require_reachable(const Envelope& from) noexcept;
 
   [[nodiscard]] bool is_lost(const Envelope& from) const noexcept {
-    if (from.rank == MPI_ANY_SOURCE) return false;
+    if (from.rank == MPI_ANY_SOURCE) return from.communicator->lacks_ack();
     const PeerState* const state = known(*from.communicator, from.rank);
-    return state != nullptr && state->fate.dead_locked();
+    if (TERN_UNLIKELY(state == nullptr))
+      return process_.deaths.has(static_cast<uint32_t>(from.communicator->peer_index(from.rank)));
+    return state->fate.dead_locked();
+  }
+
+  template <class Use>
+  void for_each(uint32_t peer_index, const Use& use) {
+    if (peer_index >= by_peer_.size()) return;
+    for (PeerState* state = by_peer_[peer_index]; state != nullptr; state = state->next)
+      use(*state);
   }
 
   /// The peer has no messages left.
@@ -48,6 +57,8 @@ class Peers {
 
  private:
   PeerState* connect(core::Communicator& communicator, int rank, int* error) noexcept;
+  /// Throws Error.
+  void require_alive(const core::Communicator& communicator, int rank) const;
   TERN_COLD void explain_contact(const PeerState& peer) const noexcept;
 
   core::Process& process_;

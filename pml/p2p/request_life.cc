@@ -67,7 +67,7 @@ int RecvRequest::start() noexcept {
   if (const int code = engine.require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   forget_failure(*this);
   set_active(true);
-  const int code = engine.matcher.start(*this);
+  const int code = engine.start(*this);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) set_active(false);
   return code;
 }

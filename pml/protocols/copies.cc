@@ -76,9 +76,10 @@ HalfStep copy_failed(ProtocolContext& context, const RecvRequest& request, int e
                      Failure* failure) noexcept {
   if (error == ESRCH) {
     constexpr useconds_t kLauncherFirst = 200'000;
-    ::usleep(kLauncherFirst);
-    *failure = {MPI_ERR_PROC_ABORTED, strf("rank %d has died while sending %zu bytes",
-                                           request.outcome.source, request.transfer.bytes)};
+    if (!context.process.deaths.tolerated()) ::usleep(kLauncherFirst);
+    *failure = {context.process.deaths.lost_class(),
+                strf("rank %d has died while sending %zu bytes", request.outcome.source,
+                     request.transfer.bytes)};
     return HalfStep::kFailed;
   }
   if (!context.told_copy_failed) explain_copy_failed(context, request, error);

@@ -13,9 +13,9 @@ abi_entry_points = \
   gen/abi/status.cc gen/abi/request.cc gen/abi/pt2pt.cc gen/abi/buffer.cc gen/abi/partitioned.cc \
   gen/abi/datatype.cc gen/abi/op.cc gen/abi/group.cc gen/abi/comm.cc gen/abi/topology.cc \
   gen/abi/coll.cc gen/abi/neighbor.cc gen/abi/session.cc gen/abi/dynamic.cc gen/abi/rma.cc \
-  gen/abi/io.cc gen/abi/tool.cc gen/abi/stream.cc
+  gen/abi/io.cc gen/abi/tool.cc gen/abi/stream.cc gen/abi/fault.cc
 libmpi_abi_la_SOURCES += src/abi/mpix.cc
-include_HEADERS += include/mpi.h include/mpix.h
+include_HEADERS += include/mpi.h include/mpix.h include/mpi-ext.h
 
 BUILT_SOURCES += gen/abi.stamp
 CLEANFILES += gen/abi.stamp gen/api/bodies.hpp gen/unsupported.inc $(abi_entry_points)

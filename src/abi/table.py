@@ -60,7 +60,7 @@ MEANING = {  # kind -> its words in the manual pages
     'pointer': 'address', 'address': 'address of a pointer', 'string': 'string',
 }
 
-EXTENSIONS = ('stream',)  # chapters whose functions are MPIX_
+EXTENSIONS = ('stream', 'fault')  # chapters whose functions are MPIX_
 
 MODES = {'': 'kStandard', 'S': 'kSynchronous', 'R': 'kReady'}  # of @modes: prefix of the name -> pml::Mode
 

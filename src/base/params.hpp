@@ -55,6 +55,9 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "one line of JSON per choice to FILE")                                                         \
   X(hang, "TERN_HANG", Seconds, 0, between(0, 86400000000), own(),                                 \
     "report the ranks that wait, and for whom, after this time without progress. 0: never")        \
+  X(ft, "TERN_FT", Switch, 0, between(0, 1), shared(),                                             \
+    "1: the job survives dead ranks (MPIX_Comm_shrink and others; mpirun --with-ft). 0: a dead "   \
+    "rank ends the job")                                                                           \
   X(backtrace, "TERN_BACKTRACE", Switch, 1, between(0, 1), own(),                                  \
     "1: print the call stack when SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT ends a rank. 0: "     \
     "leave these signals alone")                                                                   \

@@ -40,6 +40,8 @@ enum class Derivation : uint32_t {
   kWindow,
   kFile,
   kStream,  // for a stream's enqueued collectives
+  kShrink,
+  kAgree,  // for agreements without fault tolerance
 };
 
 /// `number` counts the derivations, `sibling` the parts.

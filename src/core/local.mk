@@ -13,6 +13,7 @@ core_sources += src/core/request.cc
 core_sources += src/core/signature.cc
 core_sources += src/core/group.cc
 core_sources += src/core/communicator.cc
+core_sources += src/core/deaths.cc
 core_sources += src/core/context.cc
 core_sources += src/core/topology.cc
 core_sources += src/core/topology_placement.cc

@@ -16,6 +16,7 @@
 #include "base/explain.hpp"
 #include "base/params.hpp"
 #include "core/channel.hpp"
+#include "core/deaths.hpp"
 #include "core/handle.hpp"
 #include "core/peer.hpp"
 #include "core/worlds.hpp"
@@ -120,6 +121,7 @@ class Process {
     static void add_to(Count& count) noexcept { count.fetch_add(1, std::memory_order_relaxed); }
   } registrations;
   Worlds worlds{peers_};
+  Deaths deaths;
   std::atomic<bool> meets_worlds{false};  // a transport between hosts is wanted
   /// Peers may answer operations ended by an interrupt.
   std::atomic<bool> has_interrupted{false};

@@ -22,6 +22,7 @@ struct alignas(64) BoardEntry {
   };
   std::atomic<uint64_t> id{0};
   Half halves[2];
+  std::atomic<uint64_t> left{0};  // the number of the last agreement that the owner has left
 };
 static_assert(sizeof(BoardEntry) == 64);
 

@@ -99,6 +99,8 @@ void Meeting::wake_locals() const noexcept {
 }
 
 bool Meeting::has_died(int rank) const noexcept {
+  const core::Deaths& deaths = own_.process().deaths;
+  if (deaths.tolerated()) return deaths.has(own_.peer_index(rank));
   return rank != own_.rank() && board(rank) != nullptr && slabs_->has_died(own_.peer(rank));
 }
 
@@ -120,11 +122,13 @@ void Meeting::take_guard() const noexcept {
 bool Meeting::finds_dead(size_t from, size_t to) noexcept {
   constexpr uint32_t kRoundsBetweenLooks = 255;
   constexpr int64_t kPeriodNs = 100'000'000;
+  const core::Deaths& deaths = own_.process().deaths;
   // A sleeping rank polls rarely.
-  if ((++rounds_ & kRoundsBetweenLooks) != 0 && !own_.channel().progress.is_before_sleep())
+  if ((++rounds_ & kRoundsBetweenLooks) != 0 && !own_.channel().progress.is_before_sleep() &&
+      deaths.count() == 0)
     return false;
   const int64_t now = now_ns();
-  if (now - looked_ns_ < kPeriodNs) return false;
+  if (!deaths.tolerated() && now - looked_ns_ < kPeriodNs) return false;
   looked_ns_ = now;
   for (size_t i = from; i < to; ++i) {
     const int rank = locals()[i];
@@ -133,7 +137,7 @@ bool Meeting::finds_dead(size_t from, size_t to) noexcept {
     if (other.posted.load(std::memory_order_acquire) > number_ && (next.flags & Card::kDead) != 0)
       failed_ = next.error();
     else if (has_died(rank))
-      failed_ = failure(MPI_ERR_PROC_ABORTED,
+      failed_ = failure(own_.process().deaths.lost_class(),
                         "rank %d ended during a collective operation on the file", rank);
     if (failed_) return true;
   }

@@ -236,12 +236,13 @@ bool Service::Asking::over() noexcept {
 }
 
 Failure Service::keeper_left() noexcept {
+  const int lost = meeting_.communicator().process().deaths.lost_class();
   if (closed_ != nullptr && closed_->done() && closed_->outcome.error == MPI_SUCCESS)
-    return failure(MPI_ERR_PROC_ABORTED,
+    return failure(lost,
                    "rank 0 has closed the file after the end of a rank, and no longer keeps the "
                    "shared pointer and the ranges of atomic mode");
   if (meeting_.has_died(0))
-    return failure(MPI_ERR_PROC_ABORTED,
+    return failure(lost,
                    "rank 0 has ended, which kept the shared pointer and the ranges of atomic mode");
   return {};
 }

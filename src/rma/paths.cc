@@ -121,8 +121,9 @@ int DevicePath::compare_and_swap(const void* origin, const void* compare, void* 
 /// judge() names the target in the error if the target has died.
 int CopiedPath::judge(int target, int code) noexcept {
   if (TERN_LIKELY(code == MPI_SUCCESS) || !targets_.has_died(target)) return code;
-  return fail(MPI_ERR_OTHER, "%s has ended, and so has the memory in %s",
-              targets_.rank_in_words(target).c_str(), targets_.words().c_str());
+  return fail(targets_.process().deaths.lost_class(MPI_ERR_OTHER),
+              "%s has ended, and so has the memory in %s", targets_.rank_in_words(target).c_str(),
+              targets_.words().c_str());
 }
 
 int CopiedPath::put(const core::Data& origin, const TargetData& to, const Reached& reached,

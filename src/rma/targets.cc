@@ -43,8 +43,8 @@ bool Targets::has_died(int rank) noexcept {
 }
 
 int Targets::fail_dead(int rank) noexcept {
-  return fail(MPI_ERR_OTHER, "%s ended while this rank waited at %s", rank_in_words(rank).c_str(),
-              words().c_str());
+  return fail(process_.deaths.lost_class(MPI_ERR_OTHER), "%s ended while this rank waited at %s",
+              rank_in_words(rank).c_str(), words().c_str());
 }
 
 int Targets::fail_access(int rank, int error) noexcept {

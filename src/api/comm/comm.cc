@@ -24,6 +24,8 @@ void give_group(const Communicator& comm, const core::Group& members, MPI_Group*
 }
 
 void forget_context(Communicator& communicator) noexcept {
+  if (core::FaultWatch* const faults = communicator.process().deaths.watch; faults != nullptr)
+    faults->forget(communicator);
   communicator.channel().pml->remove_context(communicator);
 }
 
@@ -38,7 +40,8 @@ void publish(core::Ref<Communicator> communicator, MPI_Comm* handle) {
   core::Process& process = communicator->process();
   join(*communicator);
   *handle = reinterpret_cast<MPI_Comm>(process.handles.insert(*communicator));
-  (void)communicator.leak();
+  Communicator& made = *communicator.leak();
+  if (process.deaths.watch != nullptr) process.deaths.watch->admit(made);
 }
 
 int require_intra(const Communicator& communicator, const char* what) noexcept {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "api/errors.hpp"
+#include "api/job/fault.hpp"
 #include "api/job/hardware.hpp"
 #include "api/job/progress_thread.hpp"
 #include "api/job/watch.hpp"
@@ -95,6 +96,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
   process.node.numa = numa_here(process);
   publish_place(process);  // precedes the connection info, which publishes all
   hand_out_learnt();
+  faults_ = make_fault_tolerance(process);
   btl::ConnectionInfo info = pmls_.front()->engine.transports.own_info();
   for (auto& pml : pmls_) pml->engine.transports.list_addresses(info);
   boot::Boot& boot = *process.boot;
@@ -143,6 +145,7 @@ void Runtime::learn() {
 
 void Runtime::enter_world() {
   meet_all();
+  faults_->enter();
   if (process_.boot->job().learnt == boot::Learnt::kFenced) learn();
 }
 
@@ -176,6 +179,7 @@ Runtime::~Runtime() {
   proxy_.reset();
   process_.proxy = nullptr;
   watch_.reset();
+  faults_.reset();
   bell_pipe_.reset();
   colls_.clear();
   for (const auto& channel : process_.channels()) rma::Engine::let_go(*channel);
@@ -305,7 +309,7 @@ void Runtime::leave() {
   part(process_.worlds.all());
   wait_until_quiet();
   for (auto& pml : pmls_) pml->engine.transports.set_leaving();
-  meet_all();
+  if (!faults_->leave()) meet_all();
 }
 
 // Waits until sent messages survive the end of this process.

@@ -24,6 +24,7 @@ class Proxy;
 
 namespace tern::api {
 
+class FaultTolerance;
 class HangWatch;
 class ProgressThread;
 
@@ -57,6 +58,7 @@ class Runtime {
   void see_off() noexcept;
   void rest() noexcept;
   void come_back();
+  [[nodiscard]] FaultTolerance& faults() noexcept { return *faults_; }
 
  private:
   void hand_out_learnt() const;
@@ -75,6 +77,7 @@ class Runtime {
   bool widened_ = false;
   std::vector<std::unique_ptr<pml::P2p>> pmls_;
   std::vector<std::unique_ptr<coll::Coll>> colls_;
+  std::unique_ptr<FaultTolerance> faults_;
   std::unique_ptr<BellPipe> bell_pipe_;
   std::unique_ptr<HangWatch> watch_;
   std::unique_ptr<ProgressThread> thread_;

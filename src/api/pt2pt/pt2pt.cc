@@ -8,6 +8,7 @@
 #include "api/pt2pt/requests.hpp"
 #include "api/pt2pt/send_modes.hpp"
 #include "core/request.hpp"
+#include "mpix.h"
 #include "pml/pml.hpp"
 
 namespace tern::api {
@@ -40,6 +41,19 @@ class NullRequest final : public core::Request {
   core::HandleTable& table_;
 };
 
+/// No handle keeps the receive, so it ends, unless a message has come meanwhile.
+TERN_COLD int end_pending(core::Request& request) noexcept {
+  core::Progress& progress = request.communicator->channel().progress;
+  const core::ChannelLock lock(progress);
+  request.cancel_locked();
+  if (request.outcome.error == MPIX_ERR_PROC_FAILED_PENDING) {
+    request.restart();
+    progress.wait([&request] { return request.done(); },
+                  [&request](WaitReport* report) { request.describe(report); });
+  }
+  return request.outcome.cancelled ? int{MPIX_ERR_PROC_FAILED} : request.outcome.error;
+}
+
 int finish(core::Request& request, core::Outcome* outcome) noexcept {
   core::Progress& progress = request.communicator->channel().progress;
   {
@@ -47,8 +61,9 @@ int finish(core::Request& request, core::Outcome* outcome) noexcept {
     progress.wait([&request] { return request.done(); },
                   [&request](WaitReport* report) { request.describe(report); });
   }
-  if (outcome != nullptr) *outcome = request.outcome;
   int code = request.outcome.error;
+  if (TERN_UNLIKELY(code == MPIX_ERR_PROC_FAILED_PENDING)) code = end_pending(request);
+  if (outcome != nullptr) *outcome = request.outcome;
   if (code != MPI_SUCCESS)
     code =
         fail(code, "%s",

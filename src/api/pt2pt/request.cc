@@ -11,6 +11,7 @@
 #include "api/process.hpp"
 #include "api/pt2pt/requests.hpp"
 #include "core/communicator.hpp"
+#include "mpix.h"
 
 namespace tern::api {
 
@@ -34,6 +35,7 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
                      has_text                        ? take_last_error().text.c_str()
                      : request.error_text == nullptr ? "the operation failed"
                                                      : request.error_text->c_str());
+  if (TERN_UNLIKELY(code == MPIX_ERR_PROC_FAILED_PENDING)) return code;  // still active
   if (request.persistent()) {
     request.set_active(false);
   } else {

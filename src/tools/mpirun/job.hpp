@@ -58,6 +58,8 @@ class Job {
     pid_t pid = -1;
     Fd pidfd;
     bool ended = false;
+    int death = 0;         // exit code, if the job has survived the rank
+    int survivors = 0;     // at the death
     int ended_worlds = 0;  // of the worlds that the rank has started, in order
   };
 
@@ -75,7 +77,9 @@ class Job {
   void ranks_started();
   void on_exit(Rank& rank);
   void look_again(Rank& rank);
-  void judge(const Rank& rank, const siginfo_t& how);
+  void judge(Rank& rank, const siginfo_t& how);
+  [[nodiscard]] bool survive(Rank& rank, const siginfo_t& how);
+  [[nodiscard]] std::optional<int> code_without_survivors() const;
   void judge_silent_end(const Rank& rank);
   void judge_silent_ends();
   void look_for_awaited_ends();

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include "tools/mpirun/debugger.hpp"
 #include "tools/mpirun/job.hpp"
 #include "tools/mpirun/not_started.hpp"
+#include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/stuck.hpp"
 
 namespace tern::mpirun {
@@ -63,9 +65,10 @@ void Job::look_again(Rank& rank) {
   loop_.after(kTracerRound, [this, &rank] { on_exit(rank); });
 }
 
-void Job::judge(const Rank& rank, const siginfo_t& how) {
+void Job::judge(Rank& rank, const siginfo_t& how) {
   if (ending_) return;
   const boot::RankState state = meeting_.shared.state(rank.number);
+  if (survive(rank, how)) return;
   if (how.si_code != CLD_EXITED) {
     fail(128 + how.si_status,
          strf("%s was killed by signal %d (%s%s%s). %s", name_of(rank).c_str(), how.si_status,
@@ -88,6 +91,32 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
   } else if (running_ > 0) {
     look_for_awaited_ends();
   }
+}
+
+// With fault tolerance, the ranks are told by a question, which wakes sleepers, and look around.
+bool Job::survive(Rank& rank, const siginfo_t& how) {
+  if (parameters_of(options_).ft == 0 ||
+      meeting_.shared.state(rank.number) != boot::RankState::kInitialised)
+    return false;
+  meeting_.shared.questions.ask();
+  const bool exited = how.si_code == CLD_EXITED;
+  const std::string end =
+      exited ? strf("ended with exit code %d without MPI_Finalize", how.si_status)
+             : strf("was killed by signal %d (%s)", how.si_status, ::strsignal(how.si_status));
+  outputs.say(strf("%s %s. The job goes on (--with-ft).", name_of(rank).c_str(), end.c_str()));
+  rank.death = exited ? std::max(how.si_status, 1) : 128 + how.si_status;
+  rank.survivors = running_;
+  return true;
+}
+
+/// Returns the code of the first death if the job has survived all ranks.
+std::optional<int> Job::code_without_survivors() const {
+  const Rank* first = nullptr;
+  for (const auto& rank : ranks_) {
+    if (rank->death == 0) return std::nullopt;
+    if (first == nullptr || rank->survivors > first->survivors) first = rank.get();
+  }
+  return first == nullptr ? std::nullopt : std::optional<int>(first->death);
 }
 
 // A rank may end without MPI, or after its last MPI program, unless another rank waits in a fence
@@ -223,6 +252,7 @@ void Job::all_ended() {
   constexpr double kRound = 0.005;  // seconds
   if (!ending_ && awaits_worlds()) return loop_.after(kRound, [this] { all_ended(); });
   judge_silent_ends();
+  if (!exit_code_) exit_code_ = code_without_survivors();
   send_all(SIGKILL);
   if (!outputs.streams.all_closed())
     loop_.after(kDrainPatience, [this] { outputs.streams.close_all(); });

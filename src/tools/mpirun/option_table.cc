@@ -138,6 +138,20 @@ void set_parameter(Parser& p, Values v) {
   p.variable(&p.options.environment, name, equals + 1);
 }
 
+void survive(Parser& p) { p.variable(&p.options.environment, "TERN_FT", "1"); }
+void set_recovery(Parser& p, Values) { survive(p); }
+
+// The words of Open MPI.
+void set_fault_tolerance(Parser& p, Values v) {
+  const std::string_view how = v[0];
+  const auto is_one_of = [how](std::initializer_list<std::string_view> words) {
+    return std::find(words.begin(), words.end(), how) != words.end();
+  };
+  if (is_one_of({"ulfm", "mpi", "yes", "true", "1"})) return survive(p);
+  if (!is_one_of({"no", "false", "0", "none"}))
+    p.refuse(strf("\"%s\" is not ulfm, mpi, yes or no", v[0]));
+}
+
 void set_timeout(Parser& p, Values v) { p.options.timeout_s = p.seconds(v[0]); }
 void set_tag(Parser& p, Values) { p.options.tag_output = true; }
 void set_timestamp(Parser& p, Values) { p.options.timestamp_output = true; }
@@ -204,6 +218,8 @@ constexpr OptionRow kRows[] = {
   {"timeout maxtime", 1, "--timeout SECONDS", "end the job after this time with exit code 124", set_timeout},
   {"usize", 1, "--usize N", "MPI_UNIVERSE_SIZE, the ranks that programs may start in all (default: the allowed processors)",
    set_universe},
+  {"with-ft", 1, "--with-ft ulfm|no", "survive dead ranks (sets TERN_FT=1)", set_fault_tolerance},
+  {"enable-recovery disable-auto-cleanup continuous", 0, "--enable-recovery", "the same as --with-ft ulfm", set_recovery},
   {"initial-errhandler", 1, "-initial-errhandler NAME",
    "mpi_errors_are_fatal (default), mpi_errors_abort, mpi_errors_return", set_error_handler},
   {"memory-alloc-kinds", 1, "-memory-alloc-kinds LIST", "memory kinds requested by the program: system,mpi,...",

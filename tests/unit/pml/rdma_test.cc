@@ -271,7 +271,7 @@ TEST_P(Rdma, AnInterruptedReceiveEndsAfterItsReads) {
       ASSERT_EQ(pml.irecv(bytes_of(process, data), with(process, 3), &request), 0);
       while (network().moved_by_get == 0) process.channel(0).progress.poll();
     }
-    pml.interrupt(*process.world);
+    pml.interrupt(*process.world, {MPI_ERR_OTHER, "interrupted"});
     const int error = end_of(process, request);
     EXPECT_TRUE(error == MPI_ERR_OTHER || error == MPI_SUCCESS) << error;
     ended = true;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/fault/detector.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/ended.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/process_id.hpp"
+#include "boot/boot.hpp"
+#include "core/communicator.hpp"
+#include "mpi.h"
+#include "pml/pml.hpp"
+
+namespace tern::api {
+namespace {
+
+constexpr const char* kMemoryKey = "fault.memory";
+constexpr int64_t kBetweenLooksNs = 50'000'000;
+
+}  // namespace
+
+Detector::Detector(core::Process& process)
+    : process_(process), own_(static_cast<uint32_t>(process.boot->job().local_index)) {
+  boot::Boot& boot = *process.boot;
+  if (own_ != 0) return;
+  const fault::HostMemory::Shape shape{static_cast<uint32_t>(boot.size()),
+                                       static_cast<uint32_t>(boot.local_ranks().size())};
+  file_ = make_memfd("tern-fault", fault::HostMemory::bytes_for(shape));
+  (void)fault::HostMemory::create(file_.get(), shape);
+  offered_ = OfferedFile(file_, OfferedFile::Keep::kYes);
+  const FileOffer& offer = offered_.offer();
+  boot.put(kMemoryKey, {reinterpret_cast<const char*>(&offer), sizeof offer});
+}
+
+void Detector::enter() {
+  boot::Boot& boot = *process_.boot;
+  if (own_ == 0) {
+    memory_ = fault::HostMemory::attach(file_.get());
+  } else {
+    const std::string text = boot.get(boot.local_ranks().front(), kMemoryKey);
+    FileOffer offer;
+    if (text.size() != sizeof offer)
+      throw Error(MPI_ERR_OTHER,
+                  strf("rank %d has no fault tolerance; set TERN_FT to one value on all ranks",
+                       boot.local_ranks().front()));
+    std::memcpy(&offer, text.data(), sizeof offer);
+    const FoundFile found = open_offered(offer, O_RDWR);
+    if (!found.valid())
+      throw Error(MPI_ERR_OTHER, strf("the failure detector's memory of rank %d: %s",
+                                      boot.local_ranks().front(), found.why.c_str()));
+    memory_ = fault::HostMemory::attach(found.descriptors.front().get());
+  }
+  memory_.enter(own_, static_cast<uint32_t>(process_.world_rank), ::getpid(), proc_domain());
+  process_.deaths.admit(memory_.shape().processes);
+  question_ = boot.question();
+  asked_ = question_.value;
+  process_.waits.most_sleep_us =
+      std::min(process_.waits.most_sleep_us.load(), kBetweenLooksNs / 1000);
+}
+
+int Detector::member_of(uint32_t peer_index) const noexcept {
+  const std::vector<int>& ranks = process_.boot->local_ranks();
+  const auto found = std::lower_bound(ranks.begin(), ranks.end(), static_cast<int>(peer_index));
+  return found != ranks.end() && *found == static_cast<int>(peer_index)
+             ? static_cast<int>(found - ranks.begin())
+             : -1;
+}
+
+bool Detector::has_died(uint32_t member) const noexcept {
+  const int32_t pid = memory_.pid(member, proc_domain());
+  return member != own_ && pid != 0 && !memory_.has_left(member) && has_ended(pid) &&
+         !memory_.has_left(member);  // the process may have left between both reads
+}
+
+bool Detector::is_due(const core::Progress& progress) noexcept {
+  constexpr uint64_t kRoundsBetweenClocks = 1023;
+  if (question_.word != nullptr &&
+      question_.word->load(std::memory_order_acquire) != asked_.load(std::memory_order_relaxed))
+    return true;
+  return ((progress.rounds() & kRoundsBetweenClocks) == 0 || progress.is_before_sleep()) &&
+         now_ns() >= next_look_ns_.load(std::memory_order_relaxed);
+}
+
+void Detector::look() noexcept {
+  const std::unique_lock<std::mutex> looks(looking_, std::try_to_lock);
+  if (!looks.owns_lock()) return;
+  if (question_.word != nullptr) asked_ = question_.word->load(std::memory_order_acquire);
+  next_look_ns_ = now_ns() + kBetweenLooksNs;
+  fault::DeathList list = memory_.deaths();
+  const uint32_t length = list.length();
+  for (uint32_t member = 0; member < memory_.shape().members; ++member)
+    if (!list.has(memory_.process(member), length) && has_died(member))
+      (void)list.add(memory_.process(member));
+}
+
+int Detector::poll(core::Channel& channel) noexcept {
+  if (TERN_UNLIKELY(is_due(channel.progress))) look();
+  core::Deaths& deaths = process_.deaths;
+  uint32_t& buried = buried_[channel.number];
+  const fault::DeathList list = memory_.deaths();
+  if (TERN_LIKELY(list.length(buried) == buried)) return 0;
+  {
+    const std::lock_guard<std::mutex> follows(looking_);
+    for (uint32_t length = list.length(); deaths.count() < length;)
+      deaths.add(list.at(deaths.count()));
+  }
+  int taken = 0;
+  while (buried < deaths.count()) {
+    bury(channel, deaths.at(buried++));
+    ++taken;
+  }
+  return taken;
+}
+
+void Detector::bury(core::Channel& channel, uint32_t peer_index) noexcept {
+  if (peer_index == static_cast<uint32_t>(process_.world_rank)) {
+    log_line("another rank has found this rank dead, and goes on without; this rank ends");
+    ::_exit(1);
+  }
+  const Failure why = failure(process_.deaths.lost_class(),
+                              "rank %u of MPI_COMM_WORLD has failed: the process has ended without "
+                              "leaving MPI",
+                              peer_index);
+  if (channel.number == 0)
+    process_.explain.say("lost", {{"lost_rank", uint64_t{peer_index}}, {"why", why.text}},
+                         why.text);
+  channel.pml->lose(peer_index, why);
+}
+
+void Detector::leave() noexcept {
+  memory_.leave(own_);
+  const auto all_left = [this] {
+    process_.waits.awaited.set(memory_.bell());
+    const fault::DeathList list = memory_.deaths();
+    const uint32_t length = list.length();
+    bool all = true;
+    for (uint32_t member = 0; member < memory_.shape().members && all; ++member)
+      all = memory_.has_left(member) || list.has(memory_.process(member), length);
+    return all;
+  };
+  core::Progress& progress = process_.channel(0).progress;
+  memory_.sleeps(true);
+  {
+    const core::ChannelLock lock(progress);
+    progress.wait(all_left, [](WaitReport* report) { report->words += "all ranks"; });
+  }
+  memory_.sleeps(false);
+  process_.waits.awaited.set({});
+}
+
+}  // namespace tern::api

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/fault/faults.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "api/comm/comm_interrupt.hpp"
+#include "api/comm/intercomm.hpp"
+#include "base/log.hpp"
+#include "core/communicator.hpp"
+#include "mpix.h"
+#include "pml/pml.hpp"
+
+namespace tern::api {
+namespace {
+
+using core::Communicator;
+
+constexpr size_t kMostEarly = 4096;
+
+Failure revoked(const Communicator& comm) noexcept {
+  return failure(MPIX_ERR_REVOKED, "%s is revoked (MPIX_Comm_revoke)",
+                 comm.name.or_words("the communicator").c_str());
+}
+
+/// A rank tells the ranks at distances of powers of two on both sides, so that deaths of tellers
+/// leave other ways; each rank passes the revocation on.
+template <class Tell>
+void for_neighbours(const Communicator& of, const Tell& tell) {
+  const int ranks = of.peer_count(), self = of.inter() ? 0 : of.rank();
+  const core::Deaths& deaths = of.process().deaths;
+  for (int64_t step = 1; step < ranks; step *= 2)
+    for (const int64_t sign : {1, -1}) {
+      int rank = static_cast<int>(((self + sign * step) % ranks + ranks) % ranks);
+      while (rank != self && deaths.has(of.peer_index(rank)))
+        rank = static_cast<int>((rank + sign + ranks) % ranks);
+      if (of.inter() || rank != self) tell(rank);
+    }
+  if (of.inter()) tell(of.rank() % ranks);
+}
+
+}  // namespace
+
+std::unique_ptr<FaultTolerance> make_fault_tolerance(core::Process& process) {
+  return std::make_unique<Faults>(process);
+}
+
+struct Faults::Heard {
+  Heard(Faults& owner, core::Channel& of) noexcept : faults(owner), channel(of) {}
+  Faults& faults;
+  core::Channel& channel;
+  bool polled = false;
+  std::vector<core::ContextId> ids;
+};
+
+// Without fault tolerance, a channel has no poller until the first revocation.
+Faults::Faults(core::Process& process) : process_(process) {
+  if (process.params.ft != 0 && process.world_size > 1)
+    detector_ = std::make_unique<Detector>(process);
+  agreements_ = std::make_unique<Agreements>(process, detector_.get());
+  for (const auto& channel : process.channels())
+    by_channel_.push_back(std::make_unique<Heard>(*this, *channel));
+  process.deaths.watch = this;
+}
+
+Faults::~Faults() {
+  process_.deaths.watch = nullptr;
+  for (const auto& one : by_channel_) one->channel.progress.remove(one.get());
+}
+
+void Faults::start_polling(Heard& heard) {
+  if (heard.polled) return;
+  heard.channel.progress.add(&Faults::poll, &heard);
+  heard.polled = true;
+}
+
+void Faults::enter() {
+  if (detector_ == nullptr) return;
+  detector_->enter();
+  for (const auto& one : by_channel_) {
+    const core::ChannelLock lock(one->channel.progress);
+    start_polling(*one);
+  }
+}
+
+bool Faults::leave() noexcept {
+  if (!tolerated()) return false;
+  detector_->leave();
+  return true;
+}
+
+int Faults::poll(void* of_channel) noexcept {
+  auto& heard = *static_cast<Heard*>(of_channel);
+  Faults& faults = heard.faults;
+  int events = 0;
+  if (faults.tolerated()) {
+    const int deaths = faults.detector_->poll(heard.channel);
+    if (TERN_UNLIKELY(deaths != 0)) faults.pass_on_again(heard.channel);
+    events = deaths + faults.agreements_->poll(heard.channel);
+  }
+  if (TERN_UNLIKELY(!heard.ids.empty())) events += faults.take_heard(heard);
+  return events;
+}
+
+void Faults::heard_revoke(core::Channel& channel, const core::ContextId& id) noexcept {
+  Heard& heard = *by_channel_[channel.number];
+  try {
+    heard.ids.push_back(id);
+    start_polling(heard);
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to take a revocation of a communicator");
+  }
+}
+
+// The communicator may belong to another channel, whose lock another thread may hold.
+int Faults::take_heard(Heard& heard) noexcept {
+  int taken = 0;
+  for (size_t i = 0; i < heard.ids.size();) {
+    const core::ContextId id = heard.ids[i];
+    if (!revoke_by_id(id, heard.channel)) {
+      ++i;
+      continue;
+    }
+    heard.ids.erase(heard.ids.begin() + static_cast<ptrdiff_t>(i));
+    ++taken;
+  }
+  return taken;
+}
+
+bool Faults::revoke_by_id(const core::ContextId& id, core::Channel& here) noexcept {
+  core::Channel& channel = process_.channel(id.channel_hint());
+  if (&channel != &here && !channel.progress.mutex.try_lock()) return false;
+  Communicator* found = nullptr;
+  channel.pml->for_communicators([&](Communicator& comm) {
+    if (!(comm.id() == id)) return;
+    found = &comm;
+    ++comm.pending;
+  });
+  if (found != nullptr) {
+    revoke(*found);
+    found->operation_ended();
+  }
+  if (&channel != &here) channel.progress.mutex.unlock();
+  if (found != nullptr) return true;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (early_.size() == kMostEarly) early_.pop_front();
+  early_.push_back(id);
+  return true;
+}
+
+void Faults::revoke(Communicator& comm) noexcept {
+  if (comm.fate.dead_locked()) return;
+  ++comm.pending;  // keeps the communicator while its operations end
+  pass_on(comm);
+  break_off(comm, revoked(comm));
+  comm.operation_ended();
+}
+
+void Faults::pass_on(Communicator& comm) noexcept {
+  const core::ContextId id = comm.id();
+  try {
+    const auto tell = [&](Communicator& of) {
+      for_neighbours(of, [&](int rank) { (void)of.channel().pml->tell_revoked(of, rank, id); });
+    };
+    tell(comm);
+    if (comm.inter()) tell(own_side(comm));
+  } catch (const std::exception&) {
+    log_line("no memory to pass on the revocation of a communicator");
+  }
+}
+
+// A dead rank may have been about to pass on the revocation.
+void Faults::pass_on_again(core::Channel& channel) noexcept {
+  std::vector<Communicator*> revoked_ones;
+  channel.pml->for_communicators([&](Communicator& comm) {
+    if (!comm.fate.dead_locked() || comm.fate.code() != MPIX_ERR_REVOKED ||
+        !comm.has_failed_member())
+      return;
+    revoked_ones.push_back(&comm);
+    ++comm.pending;
+  });
+  for (Communicator* const comm : revoked_ones) {
+    pass_on(*comm);
+    comm->operation_ended();
+  }
+}
+
+void Faults::admit(Communicator& made) noexcept {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const auto found = std::find(early_.begin(), early_.end(), made.id());
+    if (found == early_.end()) return;
+    early_.erase(found);
+  }
+  const core::ChannelLock lock(made.channel().progress);
+  revoke(made);
+}
+
+}  // namespace tern::api
