@@ -155,6 +155,7 @@ void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
         return Failure{process.deaths.lost_class(), {}};
       });
   if (peer.peer->nspace == 0) ++lost_;
+  if (process.deaths.watch != nullptr) process.deaths.watch->lost(peer.peer->index);
   lose(peer, failure);
   end_operations(peer.peer->index, failure, [&](const RecvRequest& one) {
     return one.from.rank != MPI_ANY_SOURCE &&

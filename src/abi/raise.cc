@@ -83,6 +83,14 @@ KindNames names_of(Kind kind) noexcept {
   return {"handle", "null", MPI_ERR_ARG, 0};
 }
 
+/// A program may repeat a failing call until news of another rank arrives.
+void look_for_news(core::Process& process) noexcept {
+  for (const auto& channel : process.channels()) {
+    const core::ChannelLock lock(channel->progress);
+    channel->progress.poll_for_caller();
+  }
+}
+
 /// delivered() returns the call of the error handler, or sets *throws if the error is a kept
 /// exception.
 core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws) noexcept {
@@ -93,6 +101,7 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws)
     api::notify_refusal(static_cast<core::Communicator&>(*call.at), call.part, code, std::nullopt,
                         call.hearer);
   const LastError last = take_last_error();
+  if (code == MPIX_ERR_PROC_FAILED && call.process != nullptr) look_for_news(*call.process);
   *throws = core::keeps_exception_of(last.text);
   if (*throws) {
     api::keep_until_delivered({});

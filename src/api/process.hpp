@@ -67,7 +67,7 @@ struct WorldState {
 /// Users get the addresses of these attribute values.
 struct PredefinedAttributes {
   int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0, appnum = 0,
-      universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
+      universe_size = 0, ft = 0, last_used_code = MPI_ERR_LASTCODE;
 };
 
 struct Instance {

@@ -67,6 +67,10 @@ void make_predefined_infos(Process& process) {
   auto* env = new Info;
   if (!process.params.memory_alloc_kinds.empty())
     env->set("mpi_memory_alloc_kinds", process.params.memory_alloc_kinds);
+  if (process.params.initial_errhandler == InitialHandler::kAbort)
+    env->set("mpi_initial_errhandler", "mpi_errors_abort");
+  if (process.params.initial_errhandler == InitialHandler::kReturn)
+    env->set("mpi_initial_errhandler", "mpi_errors_return");
   process.handles.set_predefined(reinterpret_cast<uintptr_t>(MPI_INFO_ENV), *env);
 }
 

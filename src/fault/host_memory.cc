@@ -3,7 +3,9 @@
 
 #include <sys/stat.h>
 
+#include <bitset>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "mpi.h"
@@ -18,7 +20,31 @@ size_t in_lines(size_t bytes) noexcept {
   return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
+using Bits = std::bitset<HostMemory::kMostMembers>;
+
+Bits bits_of(const std::vector<int>& members) noexcept {
+  Bits bits;
+  for (const int member : members) bits.set(static_cast<size_t>(member));
+  return bits;
+}
+
+std::vector<int> members_in(const Bits& bits) {
+  std::vector<int> members;
+  for (size_t i = 0; i < bits.size(); ++i)
+    if (bits.test(i)) members.push_back(static_cast<int>(i));
+  return members;
+}
+
 }  // namespace
+
+struct alignas(kLineBytes) HostMemory::Record {
+  struct Half {
+    std::atomic<uint64_t> number;
+    uint32_t root, flag;
+    Bits failed, acked;
+  };
+  Half halves[2];
+};
 
 struct alignas(kLineBytes) HostMemory::Head {
   uint64_t magic;
@@ -35,8 +61,8 @@ struct alignas(kLineBytes) HostMemory::Member {
 };
 
 size_t HostMemory::bytes_for(const Shape& shape) noexcept {
-  return sizeof(Head) + in_lines(shape.processes * sizeof(uint32_t)) +
-         shape.members * (sizeof(Member) + kEntries * sizeof(BoardEntry));
+  return sizeof(Head) + in_lines(shape.deaths * sizeof(uint32_t)) +
+         shape.members * (sizeof(Member) + kEntries * (sizeof(BoardEntry) + sizeof(Record)));
 }
 
 HostMemory HostMemory::create(int fd, const Shape& shape) {
@@ -64,18 +90,39 @@ HostMemory::Head& HostMemory::head() const noexcept {
 
 DeathList HostMemory::deaths() const noexcept {
   auto* const cells = reinterpret_cast<std::atomic<uint32_t>*>(map_.data() + sizeof(Head));
-  return DeathList({cells, shape_.processes});
+  return DeathList({cells, shape_.deaths});
 }
 
 HostMemory::Member& HostMemory::member(uint32_t index) const noexcept {
   auto* const members = reinterpret_cast<Member*>(map_.data() + sizeof(Head) +
-                                                  in_lines(shape_.processes * sizeof(uint32_t)));
+                                                  in_lines(shape_.deaths * sizeof(uint32_t)));
   return members[index];
 }
 
-std::span<BoardEntry> HostMemory::table(uint32_t index) const noexcept {
-  auto* const tables = reinterpret_cast<BoardEntry*>(&member(shape_.members));
-  return {tables + size_t{index} * kEntries, kEntries};
+BoardEntry* HostMemory::tables() const noexcept {
+  return reinterpret_cast<BoardEntry*>(&member(shape_.members));
+}
+
+HostMemory::Record& HostMemory::record_of(const BoardEntry& entry) const noexcept {
+  auto* const all = reinterpret_cast<Record*>(tables() + size_t{shape_.members} * kEntries);
+  return all[&entry - tables()];
+}
+
+void HostMemory::record(const BoardEntry& entry, uint64_t number,
+                        const HostResult& result) const noexcept {
+  Record::Half& half = record_of(entry).halves[number % 2];
+  half.root = static_cast<uint32_t>(result.root);
+  half.flag = result.word.flag;
+  half.failed = bits_of(result.word.failed);
+  half.acked = bits_of(result.word.acked);
+  half.number.store(number, std::memory_order_release);
+}
+
+std::optional<HostResult> HostMemory::recorded(const BoardEntry& entry, uint64_t number) const {
+  const Record::Half& half = record_of(entry).halves[number % 2];
+  if (half.number.load(std::memory_order_acquire) != number) return std::nullopt;
+  return HostResult{{half.flag, members_in(half.failed), members_in(half.acked)},
+                    static_cast<int>(half.root)};
 }
 
 void HostMemory::enter(uint32_t index, uint32_t process, int32_t pid,
@@ -135,8 +182,10 @@ BoardEntry* HostMemory::find(uint32_t index, uint64_t id) const noexcept {
   return nullptr;
 }
 
-void HostMemory::rename(BoardEntry& entry, uint64_t id) noexcept {
+void HostMemory::rename(BoardEntry& entry, uint64_t id) const noexcept {
   for (BoardEntry::Half& half : entry.halves) half.number.store(0, std::memory_order_relaxed);
+  for (Record::Half& half : record_of(entry).halves)
+    half.number.store(0, std::memory_order_relaxed);
   entry.left.store(0, std::memory_order_relaxed);
   entry.id.store(id, std::memory_order_release);
 }

@@ -9,19 +9,21 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/fd.hpp"
 #include "base/futex.hpp"
 #include "fault/board.hpp"
+#include "fault/hosts.hpp"
 
 namespace tern::fault {
 
 class HostMemory {
  public:
   struct Shape {
-    uint32_t processes = 0;  // of the world: numbers in the list
-    uint32_t members = 0;    // processes of the host
+    uint32_t deaths = 0;   // room in the list
+    uint32_t members = 0;  // processes of the host
   };
 
   HostMemory() = default;
@@ -50,6 +52,8 @@ class HostMemory {
   void ring() const noexcept;
 
   static constexpr uint32_t kEntries = 4096;
+  /// Of communicators with agreements between hosts.
+  static constexpr size_t kMostMembers = 1024;
   /// Returns the member's entry for a communicator, or null. `id` is not 0.
   [[nodiscard]] BoardEntry* find(uint32_t member, uint64_t id) const noexcept;
   /// Returns an entry with this id, or null if the table is full. The caller owns the table, and
@@ -57,15 +61,24 @@ class HostMemory {
   template <class MayTake>
   [[nodiscard]] BoardEntry* claim(uint32_t member, uint64_t id, const MayTake& may_take) const;
 
+  /// The result of an agreement between hosts: the owner of the entry records, others read.
+  void record(const BoardEntry& entry, uint64_t number, const HostResult& result) const noexcept;
+  [[nodiscard]] std::optional<HostResult> recorded(const BoardEntry& entry, uint64_t number) const;
+
  private:
   struct Head;
   struct Member;
+  struct Record;
   HostMemory(Mapping map, const Shape& shape) noexcept : map_(std::move(map)), shape_(shape) {}
   [[nodiscard]] Head& head() const noexcept;
   [[nodiscard]] Member& member(uint32_t index) const noexcept;
-  [[nodiscard]] std::span<BoardEntry> table(uint32_t index) const noexcept;
+  [[nodiscard]] BoardEntry* tables() const noexcept;
+  [[nodiscard]] std::span<BoardEntry> table(uint32_t index) const noexcept {
+    return {tables() + size_t{index} * kEntries, kEntries};
+  }
+  [[nodiscard]] Record& record_of(const BoardEntry& entry) const noexcept;
 
-  static void rename(BoardEntry& entry, uint64_t id) noexcept;
+  void rename(BoardEntry& entry, uint64_t id) const noexcept;
 
   Mapping map_;
   Shape shape_;

@@ -8,6 +8,7 @@
 #include "api/process.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
+#include "mpix.h"
 #include "rma/window.hpp"
 
 namespace tern::api {
@@ -95,6 +96,9 @@ int* predefined(int keyval, bool* known) noexcept {
       return own.appnum >= 0 ? &own.appnum : nullptr;
     case MPI_UNIVERSE_SIZE:
       return own.universe_size > 0 ? &own.universe_size : nullptr;
+    case MPIX_FT:
+      own.ft = instance().process.deaths.tolerated() ? 1 : 0;
+      return &own.ft;
     case MPI_LASTUSEDCODE:
       own.last_used_code = instance().error_codes.last();
       return &own.last_used_code;

@@ -2,11 +2,12 @@
 #include "api/fault/agreements.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "api/comm/comm.hpp"
+#include "api/fault/consensus.hpp"
 #include "base/log.hpp"
 #include "core/group.hpp"
 #include "mpix.h"
@@ -33,44 +34,41 @@ Ref<Group> living(const Group& group, const std::vector<uint32_t>& failed) {
   return builder.finish();
 }
 
-std::string words_for(const std::vector<int>& members, const Quorum& quorum) {
+std::string words_for(const std::vector<int>& failed, const Quorum& quorum,
+                      const Communicator& comm) {
   std::string words;
-  for (const int member : members)
-    words += strf("%s%u", words.empty() ? "" : ", ", quorum.peers[static_cast<size_t>(member)]);
+  for (const int place : failed) {
+    const uint32_t peer = quorum.peers[static_cast<size_t>(place)];
+    int rank = comm.group().rank_of(peer);
+    const char* where = "";
+    if (rank == MPI_UNDEFINED) {
+      rank = comm.remote_group()->rank_of(peer);
+      where = " of the other group";
+    }
+    words += strf("%s%d%s", words.empty() ? "" : ", ", rank, where);
+  }
   return words;
+}
+
+/// The members of the quorum, for messages. Strangers may part although the carrier stays.
+Ref<Communicator> carrier_for(Communicator& comm, const Quorum& quorum) {
+  core::GroupBuilder builder;
+  for (const uint32_t peer : quorum.peers) builder.add(peer);
+  auto made = core::derive_communicator(comm, builder.finish(),
+                                        core::derive_context(comm.id(), Derivation::kAgree, 0, 0));
+  comm.process().worlds.let_go(std::exchange(made->strangers, {}));
+  join(*made);
+  return made;
 }
 
 }  // namespace
 
-Quorum quorum_of(const Communicator& comm) {
-  const core::Worlds& worlds = comm.process().worlds;
-  Quorum quorum;
-  for (const Group* group : {&comm.group(), comm.remote_group()})
-    for (int rank = 0; group != nullptr && rank < group->size(); ++rank)
-      quorum.peers.push_back(group->peer_index(rank));
-  const uint32_t self = comm.group().peer_index(comm.rank());
-  if (comm.inter())
-    std::sort(quorum.peers.begin(), quorum.peers.end(), [&](uint32_t one, uint32_t other) {
-      return worlds.name_of(one) < worlds.name_of(other);
-    });
-  quorum.self = static_cast<int>(std::find(quorum.peers.begin(), quorum.peers.end(), self) -
-                                 quorum.peers.begin());
-  return quorum;
-}
-
 struct Agreements::State {
-  core::ContextId id;
-  Quorum quorum;
-  uint64_t number = 0;  // of the last agreement begun
-  std::vector<int> failed;
-  std::vector<int> members;  // of the host
-  std::vector<fault::BoardEntry*> entries;
-  std::vector<uint32_t> processes;
-  std::optional<fault::SharedBoard> board;
+  std::unique_ptr<Consensus> consensus;
+  std::vector<int> failed;            // result of the last agreement
   std::deque<AgreeRequest*> waiting;  // the first is under way
-  std::optional<fault::Agreement> agreement;
-  std::optional<fault::Shrink> shrink;
   Ref<Communicator> plain;
+  uint64_t plain_shrinks = 0;
 };
 
 AgreeRequest::AgreeRequest(Communicator& comm, int* of_flag, MPI_Comm* of_newcomm) noexcept
@@ -102,68 +100,51 @@ void AgreeRequest::end(const Failure& why) noexcept {
   comm.operation_ended();
 }
 
+Agreements::Agreements(core::Process& process, const Detector* detector) noexcept
+    : process_(process), detector_(detector) {}
 Agreements::~Agreements() = default;
 
 Agreements::State& Agreements::state_of(Communicator& comm) {
   const std::lock_guard<std::mutex> guard(mutex_);
   std::unique_ptr<State>& state = states_[comm.id()];
-  if (state == nullptr) {
-    state = std::make_unique<State>();
-    state->id = comm.id();
-    state->quorum = quorum_of(comm);
-  }
+  if (state == nullptr) state = std::make_unique<State>();
   return *state;
 }
 
-// The dead members' entries are found late: they may have died before their first agreement.
-void Agreements::prepare(State& state, const Communicator& comm) {
-  if (state.board) return;
-  for (const uint32_t peer : state.quorum.peers) {
-    const int member = detector_->member_of(peer);
-    if (member < 0)
-      throw Error(
-          MPI_ERR_UNSUPPORTED_OPERATION,
-          strf("%s has processes of another host or world; with TERN_FT=1, agree and shrink "
-               "work among the processes of one host that started together",
-               comm.name.or_words("the communicator").c_str()));
-    state.members.push_back(member);
-    state.processes.push_back(peer);
-  }
-  state.entries.resize(state.members.size());
+void Agreements::prepare(State& state, Communicator& comm) {
+  if (state.consensus != nullptr) return;
+  Quorum quorum = quorum_of(comm);
+  const bool has_hosts = quorum.hosts.size() > 1;
+  if (has_hosts && quorum.peers.size() > fault::HostMemory::kMostMembers)
+    throw Error(MPI_ERR_UNSUPPORTED_OPERATION,
+                strf("%s has %zu members on several hosts, but agree and shrink work with at most "
+                     "%zu",
+                     comm.name.or_words("the communicator").c_str(), quorum.peers.size(),
+                     fault::HostMemory::kMostMembers));
+  const uint64_t id = board_id(comm.id());
+  Ref<Communicator> carrier;
+  if (has_hosts) carrier = carrier_for(comm, quorum);
   const std::lock_guard<std::mutex> guard(mutex_);
-  fault::BoardEntry* const own =
-      detector_->memory().claim(detector_->own(), board_id(state.id),
-                                [this](const fault::BoardEntry& entry) { return may_take(entry); });
+  auto& served = served_[comm.channel().number];
+  served.reserve(served.size() + 1);
+  fault::BoardEntry* const own = detector_->memory().claim(
+      detector_->own(), id, [this](const fault::BoardEntry& entry) { return may_take(entry); });
   if (own == nullptr)
     throw Error(MPI_ERR_NO_MEM, strf("%u communicators have agreements; free unused communicators",
                                      fault::HostMemory::kEntries));
-  state.entries[static_cast<size_t>(state.quorum.self)] = own;
-  state.board.emplace(state.quorum.self, state.entries, state.processes,
-                      detector_->memory().deaths(), fault::DeathQuery{});
+  state.consensus =
+      std::make_unique<Consensus>(*detector_, id, std::move(quorum), *own, std::move(carrier));
+  if (has_hosts) served.push_back(state.consensus.get());
 }
 
 bool Agreements::may_take(const fault::BoardEntry& entry) noexcept {
   for (auto one = retired_.begin(); one != retired_.end(); ++one) {
-    const State& state = **one;
-    if (state.entries[static_cast<size_t>(state.quorum.self)] != &entry) continue;
-    if (!all_have_left(state)) return false;
+    if (!(*one)->owns(entry)) continue;
+    if (!(*one)->all_have_left()) return false;
     retired_.erase(one);
     return true;
   }
   return false;
-}
-
-// A member that has reused the entry has left, too.
-bool Agreements::all_have_left(const State& state) const noexcept {
-  const uint64_t id = board_id(state.id);
-  for (size_t i = 0; i < state.entries.size(); ++i) {
-    const fault::BoardEntry* const entry = state.entries[i];
-    if (entry != nullptr && entry->id.load(std::memory_order_acquire) == id &&
-        entry->left.load(std::memory_order_acquire) < state.number &&
-        !process_.deaths.has(state.quorum.peers[i]))
-      return false;
-  }
-  return true;
 }
 
 AgreeRequest* Agreements::start(Communicator& comm, int* flag, MPI_Comm* newcomm) {
@@ -179,62 +160,47 @@ AgreeRequest* Agreements::start(Communicator& comm, int* flag, MPI_Comm* newcomm
   return request.release();
 }
 
-// Returns true at the end of the first waiting agreement.
-bool Agreements::step(State& state) noexcept {
+// A shrink repeats agreements until the failed members stay. All members have the same results, so
+// all do the same number.
+bool Agreements::step(State& state) {
   const AgreeRequest& first = *state.waiting.front();
-  const uint32_t acked = first.communicator->acked();
-  if (!state.agreement && !state.shrink) {
-    if (first.newcomm != nullptr)
-      state.shrink.emplace(state.number + 1, state.quorum.self,
-                           static_cast<int>(state.members.size()), acked, state.failed);
-    else
-      state.agreement.emplace(state.number + 1, state.quorum.self,
-                              static_cast<int>(state.members.size()),
-                              fault::Proposal{static_cast<uint32_t>(*first.flag), acked});
-  }
-  const fault::HostMemory& memory = detector_->memory();
-  for (size_t i = 0; i < state.entries.size(); ++i)
-    if (state.entries[i] == nullptr)
-      state.entries[i] = memory.find(static_cast<uint32_t>(state.members[i]), board_id(state.id));
+  Consensus& consensus = *state.consensus;
   for (;;) {
-    const fault::Agreement& now = state.shrink ? state.shrink->agreement() : *state.agreement;
-    const bool writes = now.phase() == fault::Agreement::Phase::kStoreNumber;
-    const fault::Progress progress =
-        state.shrink ? state.shrink->step(*state.board) : state.agreement->step(*state.board);
-    if (writes) memory.ring();
-    if (progress == fault::Progress::kWaits) return false;
-    if (progress == fault::Progress::kDone) return true;
+    if (!consensus.active())
+      consensus.begin(first.newcomm != nullptr ? ~0U : static_cast<uint32_t>(*first.flag),
+                      first.communicator->acked());
+    if (!consensus.step()) return false;
+    const bool stays = consensus.result().failed == state.failed;
+    state.failed = consensus.result().failed;
+    if (first.newcomm == nullptr || stays) return true;
   }
 }
 
-void Agreements::finish(State& state) noexcept {
+void Agreements::finish(State& state, const Failure& lacks) noexcept {
   AgreeRequest& request = *state.waiting.front();
   Communicator& comm = *request.communicator;
-  Failure why;
+  const Consensus& consensus = *state.consensus;
+  Failure why = lacks;
   try {
-    if (state.shrink) {
-      state.number = state.shrink->agreement().number();
-      state.failed = state.shrink->failed();
+    if (why) {
+    } else if (request.newcomm != nullptr) {
       std::vector<uint32_t> failed;
-      for (const int member : state.failed)
-        failed.push_back(state.quorum.peers[static_cast<size_t>(member)]);
+      for (const int place : state.failed)
+        failed.push_back(consensus.quorum().peers[static_cast<size_t>(place)]);
       Ref<Group> remote;
       if (comm.inter()) remote = living(*comm.remote_group(), failed);
       publish(core::derive_communicator(
                   comm, living(comm.group(), failed),
-                  core::derive_context(comm.id(), Derivation::kShrink, state.number, 0),
+                  core::derive_context(comm.id(), Derivation::kShrink, consensus.number(), 0),
                   std::move(remote)),
               request.newcomm);
     } else {
-      state.number = state.agreement->number();
-      const fault::Word word = fault::word_of(state.agreement->outcome(), *state.board);
-      state.failed = word.failed;
-      *request.flag = static_cast<int>(word.flag);
-      if (word.error())
+      *request.flag = static_cast<int>(consensus.result().flag);
+      if (consensus.result().error())
         why = failure(MPIX_ERR_PROC_FAILED,
-                      "ranks %s of MPI_COMM_WORLD, members of %s, have failed, and not all living "
-                      "members have acknowledged that (MPIX_Comm_ack_failed)",
-                      words_for(word.failed, state.quorum).c_str(),
+                      "ranks %s of %s have failed, and not all living members have acknowledged "
+                      "that (MPIX_Comm_ack_failed)",
+                      words_for(state.failed, consensus.quorum(), comm).c_str(),
                       comm.name.or_words("the communicator").c_str());
     }
   } catch (const Error& error) {
@@ -242,28 +208,36 @@ void Agreements::finish(State& state) noexcept {
   } catch (const std::bad_alloc&) {
     why = {MPI_ERR_NO_MEM, "no memory for the result of an agreement"};
   }
-  state.agreement.reset();
-  state.shrink.reset();
-  state.entries[static_cast<size_t>(state.quorum.self)]->left.store(state.number,
-                                                                    std::memory_order_release);
   state.waiting.pop_front();
   request.end(why);
 }
 
-// A communicator may end in finish(), so the state is looked at first.
+// Returns whether no agreement is left; the communicator may then be gone.
 bool Agreements::advance(State& state, const core::Progress& progress) noexcept {
-  if (!step(state)) {
-    sleep(progress);
-    if (!progress.is_before_sleep() || !step(state)) return false;
+  Failure lacks;
+  try {
+    if (!step(state)) {
+      if (!progress.is_before_sleep()) return false;
+      process_.waits.awaited.set(detector_->memory().bell());
+      if (!step(state)) return false;
+    }
+  } catch (const std::bad_alloc&) {
+    lacks = {MPI_ERR_NO_MEM, "no memory for an agreement"};
   }
   const bool last = state.waiting.size() == 1;
-  finish(state);
+  finish(state, lacks);
   return last;
 }
 
-void Agreements::sleep(const core::Progress& progress) noexcept {
-  if (!progress.is_before_sleep()) return;
-  process_.waits.awaited.set(detector_->memory().bell());
+int Agreements::serve(const core::Channel& channel) noexcept {
+  int served = 0;
+  try {
+    for (size_t i = 0; i < served_[channel.number].size(); ++i)
+      served += served_[channel.number][i]->serve();
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to serve an agreement");
+  }
+  return served;
 }
 
 int Agreements::poll(core::Channel& channel) noexcept {
@@ -275,21 +249,20 @@ int Agreements::poll(core::Channel& channel) noexcept {
     if (!before_sleep) process_.waits.awaited.set({});
     sleeps = before_sleep;
   }
-  int ended = 0;
+  int events = served_[channel.number].empty() ? 0 : serve(channel);
   for (size_t i = 0; i < running.size();) {
     State* const state = running[i];
     const size_t waiting = state->waiting.size();
-    const bool over = advance(*state, channel.progress);
-    if (over) {
+    if (advance(*state, channel.progress)) {
       running[i] = running.back();
       running.pop_back();
-      ++ended;
+      ++events;
     } else {
-      ended += static_cast<int>(waiting - state->waiting.size());
+      events += static_cast<int>(waiting - state->waiting.size());
       ++i;
     }
   }
-  return ended;
+  return events;
 }
 
 void Agreements::forget(const Communicator& comm) noexcept {
@@ -302,9 +275,10 @@ void Agreements::forget(const Communicator& comm) noexcept {
     states_.erase(found);
     plain = std::move(state->plain);
     try {
-      if (state->board) retired_.push_back(std::move(state));
+      if (state->consensus != nullptr) retired_.push_back(std::move(state->consensus));
     } catch (const std::bad_alloc&) {
-      log_line("no memory to keep a freed communicator's place on the board; the place is lost");
+      log_line("no memory to keep a freed communicator's place on the board");
+      (void)state->consensus.release();  // others may read the place
     }
   }
   if (plain) plain.leak()->free();
@@ -312,16 +286,10 @@ void Agreements::forget(const Communicator& comm) noexcept {
 
 Communicator& Agreements::plain(Communicator& comm) {
   State& state = state_of(comm);
-  if (!state.plain) {
-    core::GroupBuilder builder;
-    for (const uint32_t peer : state.quorum.peers) builder.add(peer);
-    state.plain = core::derive_communicator(
-        comm, builder.finish(), core::derive_context(comm.id(), Derivation::kAgree, 0, 0));
-    join(*state.plain);
-  }
+  if (!state.plain) state.plain = carrier_for(comm, quorum_of(comm));
   return *state.plain;
 }
 
-uint64_t Agreements::next_plain(Communicator& comm) { return ++state_of(comm).number; }
+uint64_t Agreements::next_plain(Communicator& comm) { return ++state_of(comm).plain_shrinks; }
 
 }  // namespace tern::api

@@ -22,6 +22,9 @@ namespace {
 
 constexpr const char* kMemoryKey = "fault.memory";
 constexpr int64_t kBetweenLooksNs = 50'000'000;
+constexpr uint32_t kStrangersDeaths = 4096;  // room in the list
+constexpr uint32_t kStranger = 0x40000000;   // bit of a number
+constexpr uint32_t kUnknown = UINT32_MAX;    // a stranger that this rank has not met
 
 }  // namespace
 
@@ -29,7 +32,7 @@ Detector::Detector(core::Process& process)
     : process_(process), own_(static_cast<uint32_t>(process.boot->job().local_index)) {
   boot::Boot& boot = *process.boot;
   if (own_ != 0) return;
-  const fault::HostMemory::Shape shape{static_cast<uint32_t>(boot.size()),
+  const fault::HostMemory::Shape shape{static_cast<uint32_t>(boot.size()) + kStrangersDeaths,
                                        static_cast<uint32_t>(boot.local_ranks().size())};
   file_ = make_memfd("tern-fault", fault::HostMemory::bytes_for(shape));
   (void)fault::HostMemory::create(file_.get(), shape);
@@ -57,7 +60,7 @@ void Detector::enter() {
     memory_ = fault::HostMemory::attach(found.descriptors.front().get());
   }
   memory_.enter(own_, static_cast<uint32_t>(process_.world_rank), ::getpid(), proc_domain());
-  process_.deaths.admit(memory_.shape().processes);
+  process_.deaths.admit(memory_.shape().deaths);
   question_ = boot.question();
   asked_ = question_.value;
   process_.waits.most_sleep_us =
@@ -70,6 +73,28 @@ int Detector::member_of(uint32_t peer_index) const noexcept {
   return found != ranks.end() && *found == static_cast<int>(peer_index)
              ? static_cast<int>(found - ranks.begin())
              : -1;
+}
+
+uint32_t Detector::number_of(uint32_t peer_index) const noexcept {
+  const core::Worlds& worlds = process_.worlds;
+  if (!worlds.is_stranger(peer_index)) return peer_index;
+  const core::ProcessName name = worlds.name_of(peer_index);
+  const uint64_t hash = (name.world + name.rank) * 0x9e3779b97f4a7c15;
+  return static_cast<uint32_t>(hash >> 34) | kStranger;
+}
+
+uint32_t Detector::peer_of(uint32_t number) const {
+  if ((number & kStranger) == 0) return number;
+  for (const uint32_t peer : process_.worlds.all())
+    if (number_of(peer) == number) return peer;
+  return kUnknown;
+}
+
+void Detector::add(uint32_t peer_index) noexcept {
+  if (!entered() || member_of(peer_index) >= 0) return;
+  fault::DeathList list = memory_.deaths();
+  (void)list.add(number_of(peer_index));
+  memory_.ring();
 }
 
 bool Detector::has_died(uint32_t member) const noexcept {
@@ -108,7 +133,7 @@ int Detector::poll(core::Channel& channel) noexcept {
   {
     const std::lock_guard<std::mutex> follows(looking_);
     for (uint32_t length = list.length(); deaths.count() < length;)
-      deaths.add(list.at(deaths.count()));
+      deaths.add(peer_of(list.at(deaths.count())));
   }
   int taken = 0;
   while (buried < deaths.count()) {
@@ -123,10 +148,12 @@ void Detector::bury(core::Channel& channel, uint32_t peer_index) noexcept {
     log_line("another rank has found this rank dead, and goes on without; this rank ends");
     ::_exit(1);
   }
-  const Failure why = failure(process_.deaths.lost_class(),
-                              "rank %u of MPI_COMM_WORLD has failed: the process has ended without "
-                              "leaving MPI",
-                              peer_index);
+  if (peer_index == kUnknown) return;
+  const bool stranger = process_.worlds.is_stranger(peer_index);
+  const Failure why =
+      failure(process_.deaths.lost_class(),
+              "rank %u of %s has failed: the process has ended without leaving MPI",
+              process_.peer(peer_index).rank, stranger ? "another world" : "MPI_COMM_WORLD");
   if (channel.number == 0)
     process_.explain.say("lost", {{"lost_rank", uint64_t{peer_index}}, {"why", why.text}},
                          why.text);

@@ -30,13 +30,19 @@ class Detector {
   [[nodiscard]] bool entered() const noexcept { return memory_.valid(); }
   [[nodiscard]] const fault::HostMemory& memory() const noexcept { return memory_; }
   [[nodiscard]] uint32_t own() const noexcept { return own_; }
+  [[nodiscard]] const core::Deaths& deaths() const noexcept { return process_.deaths; }
   /// Returns the member of the host with a peer index, or -1.
   [[nodiscard]] int member_of(uint32_t peer_index) const noexcept;
+  /// Numbers of processes in the host's list; a stranger's is a hash of world and rank.
+  [[nodiscard]] uint32_t number_of(uint32_t peer_index) const noexcept;
+  /// A transport has lost the process, of another host or world.
+  void add(uint32_t peer_index) noexcept;
 
   /// Returns the number of deaths taken.
   int poll(core::Channel& channel) noexcept;
 
  private:
+  [[nodiscard]] uint32_t peer_of(uint32_t number) const;
   void look() noexcept;
   [[nodiscard]] bool is_due(const core::Progress& progress) noexcept;
   [[nodiscard]] bool has_died(uint32_t member) const noexcept;

@@ -56,8 +56,7 @@ struct Faults::Heard {
 
 // Without fault tolerance, a channel has no poller until the first revocation.
 Faults::Faults(core::Process& process) : process_(process) {
-  if (process.params.ft != 0 && process.world_size > 1)
-    detector_ = std::make_unique<Detector>(process);
+  if (process.params.ft != 0) detector_ = std::make_unique<Detector>(process);
   agreements_ = std::make_unique<Agreements>(process, detector_.get());
   for (const auto& channel : process.channels())
     by_channel_.push_back(std::make_unique<Heard>(*this, *channel));

@@ -32,6 +32,9 @@ class Faults final : public FaultTolerance, public core::FaultWatch {
   void revoke(core::Communicator& comm) noexcept;
   void heard_revoke(core::Channel& channel, const core::ContextId& id) noexcept override;
   void admit(core::Communicator& made) noexcept override;
+  void lost(uint32_t peer_index) noexcept override {
+    if (detector_ != nullptr) detector_->add(peer_index);
+  }
   void forget(const core::Communicator& ended) noexcept override { agreements_->forget(ended); }
 
  private:
