@@ -46,9 +46,11 @@ bool Attached::has_died(uint32_t rank) noexcept {
   next_look_ns = now + kBetweenLooksNs;
   if (is_first || address.is_own_process() || !has_ended(address.pid_here())) return false;
   gone = SegmentHead::kDied;
-  log_line(
-      "rank %u has died without leaving MPI (process %d); MPI_Finalize does not wait for this rank",
-      rank, address.pid);
+  if (!tolerates_deaths)
+    log_line(
+        "rank %u has died without leaving MPI (process %d); MPI_Finalize does not wait for this "
+        "rank",
+        rank, address.pid);
   return true;
 }
 

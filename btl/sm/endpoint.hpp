@@ -34,6 +34,7 @@ struct Attached {
   uint32_t channels;
   Segment segment;
   int64_t next_look_ns = 0;
+  bool tolerates_deaths = false;
 
   /// gone() is true after the peer has left MPI or died. The first call reads the clock only; later
   /// calls check the process every 50 ms.

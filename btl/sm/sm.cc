@@ -100,10 +100,12 @@ Attached& Sm::attached(const core::Peer& peer) {
   const auto known = attached_.find(peer.rank);
   if (known != attached_.end()) return known->second;
   const SmAddress address = address_of(peer);
-  return attached_
-      .emplace(peer.rank,
-               Attached{address, book_.of(peer).channels, Segment::attach(address, peer.rank)})
-      .first->second;
+  Attached& made = attached_
+                       .emplace(peer.rank, Attached{address, book_.of(peer).channels,
+                                                    Segment::attach(address, peer.rank)})
+                       .first->second;
+  made.tolerates_deaths = process_.params.ft != 0;
+  return made;
 }
 
 SmAddress Sm::address_of(const core::Peer& peer) const {

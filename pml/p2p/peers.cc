@@ -34,11 +34,21 @@ PeerState& Peers::contact(btl::Endpoint& endpoint) {
   return state;
 }
 
+Failure Peers::death_of(const core::Communicator& communicator, int rank) const {
+  return failure(process_.deaths.lost_class(), "rank %d of %s has failed", rank,
+                 communicator.name.or_words("the communicator").c_str());
+}
+
 void Peers::require_alive(const core::Communicator& communicator, int rank) const {
-  if (process_.deaths.has(communicator.peer_index(rank)))
-    throw Error(process_.deaths.lost_class(),
-                strf("rank %d of %s has failed", rank,
-                     communicator.name.or_words("the communicator").c_str()));
+  if (process_.deaths.has(communicator.peer_index(rank))) throw Error(death_of(communicator, rank));
+}
+
+// A dead process may be unknown as such yet.
+int Peers::cannot_connect(const core::Communicator& communicator, int rank,
+                          const Error& why) const noexcept {
+  core::FaultWatch* const watch = process_.deaths.watch;
+  if (watch == nullptr || !watch->has_died(communicator.peer_index(rank))) return fail(why);
+  return fail(death_of(communicator, rank));
 }
 
 PeerState* Peers::connect(core::Communicator& communicator, int rank, int* error) noexcept {
@@ -46,7 +56,7 @@ PeerState* Peers::connect(core::Communicator& communicator, int rank, int* error
     require_alive(communicator, rank);
     return &contact(transports_.connect(communicator.peer(rank), communicator.id().channel_hint()));
   } catch (const Error& failure) {
-    *error = fail(failure);
+    *error = cannot_connect(communicator, rank, failure);
     return nullptr;
   }
 }
@@ -62,7 +72,7 @@ int Peers::require_reachable(const Envelope& from) noexcept {
       contact(transports_.connect(peer, from.communicator->id().channel_hint()));
     return MPI_SUCCESS;
   } catch (const Error& failure) {
-    return fail(failure);
+    return cannot_connect(*from.communicator, from.rank, failure);
   }
 }
 

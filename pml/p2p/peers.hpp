@@ -57,6 +57,9 @@ class Peers {
 
  private:
   PeerState* connect(core::Communicator& communicator, int rank, int* error) noexcept;
+  [[nodiscard]] Failure death_of(const core::Communicator& communicator, int rank) const;
+  [[nodiscard]] TERN_COLD int cannot_connect(const core::Communicator& communicator, int rank,
+                                             const Error& why) const noexcept;
   /// Throws Error.
   void require_alive(const core::Communicator& communicator, int rank) const;
   TERN_COLD void explain_contact(const PeerState& peer) const noexcept;

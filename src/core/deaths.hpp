@@ -23,6 +23,8 @@ class FaultWatch {
   /// A revocation may precede the communicator's creation here. The caller holds no lock.
   virtual void admit(Communicator& made) noexcept = 0;
   virtual void forget(const Communicator& ended) noexcept = 0;
+  /// Asks the kernel.
+  [[nodiscard]] virtual bool has_died(uint32_t peer_index) noexcept = 0;
   /// A transport has lost the peer. The caller holds a channel's lock.
   virtual void lost(uint32_t peer_index) noexcept = 0;
 

@@ -5,6 +5,7 @@
 #include "api/comm/intercomm.hpp"
 #include "api/errors.hpp"
 #include "api/process.hpp"
+#include "api/pt2pt/send_modes.hpp"
 #include "api/refused_call.hpp"
 #include "coll/algorithms/algorithms.hpp"
 
@@ -197,7 +198,9 @@ int start_unblocked(const Described& what, Form form) noexcept {
     const int code = form.kind == Form::Kind::kPersistent ? coll.init(operation, &made)
                                                           : coll.start(operation, &made);
     if (code == MPI_SUCCESS) *form.request = reinterpret_cast<MPI_Request>(made->handle());
-    return code;
+    return code == MPI_SUCCESS || form.kind == Form::Kind::kPersistent
+               ? code
+               : give_failed(*operation.communicator, code, form.request);
   });
 }
 

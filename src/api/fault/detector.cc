@@ -90,6 +90,14 @@ uint32_t Detector::peer_of(uint32_t number) const {
   return kUnknown;
 }
 
+bool Detector::finds_dead(uint32_t peer_index) noexcept {
+  const int member = member_of(peer_index);
+  if (member < 0 || !has_died(static_cast<uint32_t>(member))) return false;
+  fault::DeathList list = memory_.deaths();
+  (void)list.add(peer_index);
+  return true;
+}
+
 void Detector::add(uint32_t peer_index) noexcept {
   if (!entered() || member_of(peer_index) >= 0) return;
   fault::DeathList list = memory_.deaths();

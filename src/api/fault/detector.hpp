@@ -35,6 +35,8 @@ class Detector {
   [[nodiscard]] int member_of(uint32_t peer_index) const noexcept;
   /// Numbers of processes in the host's list; a stranger's is a hash of world and rank.
   [[nodiscard]] uint32_t number_of(uint32_t peer_index) const noexcept;
+  /// Asks the kernel about a process of this host.
+  [[nodiscard]] bool finds_dead(uint32_t peer_index) noexcept;
   /// A transport has lost the process, of another host or world.
   void add(uint32_t peer_index) noexcept;
 

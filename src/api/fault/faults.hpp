@@ -32,6 +32,9 @@ class Faults final : public FaultTolerance, public core::FaultWatch {
   void revoke(core::Communicator& comm) noexcept;
   void heard_revoke(core::Channel& channel, const core::ContextId& id) noexcept override;
   void admit(core::Communicator& made) noexcept override;
+  bool has_died(uint32_t peer_index) noexcept override {
+    return tolerated() && detector_->finds_dead(peer_index);
+  }
   void lost(uint32_t peer_index) noexcept override {
     if (detector_ != nullptr) detector_->add(peer_index);
   }

@@ -72,7 +72,35 @@ int finish(core::Request& request, core::Outcome* outcome) noexcept {
   return code;
 }
 
+class FailedRequest final : public core::Request {
+ public:
+  FailedRequest(core::Communicator& comm, int code, std::string text) : text_(std::move(text)) {
+    outcome.error = code;
+    error_text = &text_;
+    communicator = &comm;
+    channel = &comm.channel();
+    keep_communicator();
+    complete();
+    the_process->handles.insert(*this);
+  }
+  void destroy() noexcept override {
+    the_process->handles.erase(*this);
+    delete this;
+  }
+
+ private:
+  std::string text_;
+};
+
 }  // namespace
+
+int give_failed(core::Communicator& comm, int code, MPI_Request* request) noexcept {
+  if (code != MPIX_ERR_PROC_FAILED && code != MPIX_ERR_REVOKED) return code;
+  return guarded([&] {
+    auto* made = new FailedRequest(comm, code, take_last_error().text);
+    *request = reinterpret_cast<MPI_Request>(made->handle());
+  });
+}
 
 int give_null_request(MPI_Request* request, bool persistent) noexcept {
   return guarded([&] {
@@ -98,7 +126,7 @@ int irecv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int 
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->irecv(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
-  return give(made, code, request);
+  return give(made, code, comm, request);
 }
 
 int recv_init(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
@@ -107,7 +135,8 @@ int recv_init(void* buf, MPI_Count count, core::Datatype& datatype, int source, 
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->recv_init(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
-  return give(made, code, request);
+  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
+  return code;
 }
 
 int sendrecv(const void* sendbuf, MPI_Count sendcount, core::Datatype& sendtype, int dest,

@@ -6,6 +6,7 @@
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "api/pt2pt/compound.hpp"
+#include "api/pt2pt/send_modes.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::api {
@@ -48,7 +49,7 @@ int start(core::Ref<CompoundRequest> whole, core::Communicator& comm, const Tran
     send = proc_null_request();
   else if (const int code = pml.isend_locked(out.buffer, {&comm, out.rank, out.tag}, &send);
            code != MPI_SUCCESS)
-    return code;
+    return give_failed(comm, code, request);
   whole->add(send);
   if (in.rank == MPI_PROC_NULL)
     receive = proc_null_request();

@@ -17,8 +17,15 @@ inline pml::Buffer buffer_of(const void* address, MPI_Count count, core::Datatyp
   return {const_cast<void*>(address), count, &type};
 }
 
-inline int give(core::Request* made, int code, MPI_Request* request) noexcept {
-  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
+/// A failed process or a revocation is an error of the completion, not of the start. Takes over the
+/// text of fail(); returns other codes.
+[[nodiscard]] TERN_COLD int give_failed(core::Communicator& comm, int code,
+                                        MPI_Request* request) noexcept;
+
+inline int give(core::Request* made, int code, core::Communicator& comm,
+                MPI_Request* request) noexcept {
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return give_failed(comm, code, request);
+  *request = reinterpret_cast<MPI_Request>(made->handle());
   return code;
 }
 
@@ -36,7 +43,7 @@ template <pml::Mode kMode>
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->isend(buffer_of(buf, count, type), {&comm, dest, tag}, kMode, &made);
-  return give(made, code, request);
+  return give(made, code, comm, request);
 }
 
 template <pml::Mode kMode>
@@ -46,7 +53,8 @@ template <pml::Mode kMode>
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->send_init(buffer_of(buf, count, type), {&comm, dest, tag}, kMode, &made);
-  return give(made, code, request);
+  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
+  return code;
 }
 
 }  // namespace tern::api
