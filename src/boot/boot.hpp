@@ -100,6 +100,13 @@ class Boot {
   // together. Earlier connection infos become invalid.
   void enter_again() noexcept { entry_ = 2; }
 
+  // The launcher ends connected worlds together: hashes of the other worlds that this rank knows.
+  virtual void tell_known_worlds(const std::vector<std::uint64_t>& /*hashes*/) noexcept {}
+  // The ranks of this launcher that run on this host, of all worlds.
+  [[nodiscard]] virtual int crowd() const { return static_cast<int>(local_ranks().size()); }
+  // Asks the launcher for ranks of another world (boot/spawn_request.hpp); empty: it starts none.
+  [[nodiscard]] virtual std::string door() { return {}; }
+
   // After the next fence, had_sessions() is true on all ranks.
   virtual void tell_session() {}
   [[nodiscard]] virtual bool had_sessions() { return false; }

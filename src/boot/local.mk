@@ -16,4 +16,5 @@ boot_sources += \
   src/boot/provided_boot.cc src/boot/provided.hpp \
   src/boot/shared_job.cc src/boot/shared_job.hpp \
   src/boot/singleton_boot.cc \
+  src/boot/spawn_request.cc src/boot/spawn_request.hpp \
   src/boot/site.cc src/boot/site.hpp

@@ -14,6 +14,7 @@
 #include "boot/boot.hpp"
 #include "boot/rank_tree.hpp"
 #include "boot/shared_job.hpp"
+#include "boot/spawn_request.hpp"
 #include "boot/ways.hpp"
 #include "mpi.h"
 
@@ -88,6 +89,14 @@ class MpirunBoot final : public Boot {
   }
   FutexWord connection_info_word() noexcept override { return shared_.connection_info_word(); }
   void tell_awaited(int rank) noexcept override { shared_.set_awaited(job_.rank, rank); }
+  void tell_known_worlds(const std::vector<std::uint64_t>& hashes) noexcept override {
+    shared_.set_known_worlds(rank(), hashes);
+  }
+  int crowd() const override { return std::max(size(), shared_.crowd()); }
+  std::string door() override {
+    std::string name;
+    return shared_.get(0, kDoorKey, &name) ? name : std::string();
+  }
   void tell_session() override { shared_.set_sessions(); }
   bool had_sessions() override { return shared_.sessions(); }
   ConnectionInfo connection_info(int rank) override {

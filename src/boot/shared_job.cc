@@ -44,6 +44,7 @@ struct SharedJob::Header {
   std::atomic<std::uint32_t> generation;
   std::atomic<std::uint32_t> infos;
   std::atomic<std::uint32_t> sessions;
+  std::atomic<std::int32_t> crowd;
   alignas(64) std::atomic<std::uint32_t> heap_next;
   std::atomic<std::uint32_t> abort_claimed;
   std::atomic<std::uint32_t> abort_ready;
@@ -62,6 +63,8 @@ struct alignas(64) SharedJob::Slot {
   std::atomic<std::int32_t> entry;  // of the connection info; 0: none
   std::atomic<std::int32_t> awaited;
   std::atomic<std::int32_t> programs;
+  std::atomic<std::uint32_t> known_count;
+  std::atomic<std::uint64_t> known[kMostKnown];
 };
 
 struct SharedJob::Record {
@@ -177,6 +180,19 @@ FutexWord SharedJob::connection_info_word() const noexcept {
 }
 void SharedJob::set_awaited(int rank, int awaited) noexcept { slot(rank).awaited = awaited + 1; }
 int SharedJob::awaited(int rank) const noexcept { return slot(rank).awaited - 1; }
+void SharedJob::set_known_worlds(int rank, const std::vector<std::uint64_t>& hashes) noexcept {
+  Slot& mine = slot(rank);
+  for (std::size_t i = 0; i < kMostKnown; ++i) mine.known[i] = i < hashes.size() ? hashes[i] : 0;
+  mine.known_count = static_cast<std::uint32_t>(hashes.size());
+}
+bool SharedJob::knows_world(int rank, std::uint64_t hash) const noexcept {
+  const Slot& its = slot(rank);
+  if (its.state == RankState::kFinalised || its.known_count == 0) return false;
+  return its.known_count > kMostKnown ||
+         std::find(std::begin(its.known), std::end(its.known), hash) != std::end(its.known);
+}
+void SharedJob::set_crowd(int ranks) noexcept { header().crowd = ranks; }
+int SharedJob::crowd() const noexcept { return header().crowd; }
 void SharedJob::set_sessions() noexcept { header().sessions = 1; }
 bool SharedJob::sessions() const noexcept { return header().sessions != 0; }
 ConnectionInfo SharedJob::connection_info(int rank) const noexcept { return slot(rank).info; }

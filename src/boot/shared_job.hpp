@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.hpp"
 #include "boot/boot.hpp"
@@ -75,6 +76,14 @@ class SharedJob {
   [[nodiscard]] FutexWord connection_info_word() const noexcept;
   void set_awaited(int rank, int awaited) noexcept;
   [[nodiscard]] int awaited(int rank) const noexcept;
+  // A rank's list of other worlds that it knows, by the hashes of their jobs' ids. A rank with more
+  // than kMostKnown knows all worlds. knows_world() is false after the rank's MPI_Finalize.
+  static constexpr std::size_t kMostKnown = 3;
+  void set_known_worlds(int rank, const std::vector<std::uint64_t>& hashes) noexcept;
+  [[nodiscard]] bool knows_world(int rank, std::uint64_t hash) const noexcept;
+  // crowd() is the number of running ranks in all worlds of mpirun.
+  void set_crowd(int ranks) noexcept;
+  [[nodiscard]] int crowd() const noexcept;
   void set_sessions() noexcept;
   [[nodiscard]] bool sessions() const noexcept;
   [[nodiscard]] ConnectionInfo connection_info(int rank) const noexcept;

@@ -231,6 +231,18 @@ void Runtime::widen() {
   widened_ = true;
 }
 
+void Runtime::look_around() {
+  const std::lock_guard<std::mutex> guard(widening_);
+  process_.boot->tell_known_worlds(process_.worlds.known());
+  const bool crowded = process_.boot->crowd() > process_.node.cpus;
+  if (crowded == process_.node.oversubscribed) return;
+  process_.node.oversubscribed = crowded;
+  std::vector<std::unique_ptr<core::ChannelLock>> locks;
+  for (auto& channel : process_.channels())
+    locks.push_back(std::make_unique<core::ChannelLock>(channel->progress));
+  configure_waiting();
+}
+
 btl::ConnectionInfo Runtime::own_info(btl::AddressBook::LongAddresses* rest) {
   btl::Table& first = pmls_.front()->engine.transports;
   btl::ConnectionInfo info = first.own_info();
@@ -275,6 +287,7 @@ void Runtime::part(const std::vector<uint32_t>& strangers) noexcept {
     }
   }
   for (const uint32_t index : strangers) forget_peer(index);
+  look_around();
 }
 
 void Runtime::forget_peer(uint32_t index) noexcept {

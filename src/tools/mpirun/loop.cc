@@ -36,8 +36,14 @@ void Loop::forget(int fd) noexcept {
   if (handlers_.erase(fd) != 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-void Loop::after(double seconds, Handler handler) {
-  timers_.emplace(now_ns() + static_cast<std::int64_t>(seconds * 1e9), std::move(handler));
+void Loop::after(double seconds, Handler handler, const void* owner) {
+  timers_.emplace(now_ns() + static_cast<std::int64_t>(seconds * 1e9),
+                  Timer{owner, std::move(handler)});
+}
+
+void Loop::forget_timers(const void* owner) noexcept {
+  for (auto timer = timers_.begin(); timer != timers_.end();)
+    timer = timer->second.owner == owner ? timers_.erase(timer) : std::next(timer);
 }
 
 void Loop::post(Handler handler) {
@@ -66,7 +72,7 @@ int Loop::milliseconds_to_next_timer() const {
 
 void Loop::run_timers() {
   while (!timers_.empty() && timers_.begin()->first <= now_ns()) {
-    const Handler handler = std::move(timers_.begin()->second);
+    const Handler handler = std::move(timers_.begin()->second.handler);
     timers_.erase(timers_.begin());
     handler();
   }

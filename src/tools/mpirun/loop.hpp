@@ -24,7 +24,9 @@ class Loop {
   void watch(int fd, std::uint32_t events, Handler handler);
   void forget(int fd) noexcept;
 
-  void after(double seconds, Handler handler);
+  // `owner`: for forget_timers().
+  void after(double seconds, Handler handler, const void* owner = nullptr);
+  void forget_timers(const void* owner) noexcept;
 
   void post(Handler handler);
 
@@ -40,7 +42,11 @@ class Loop {
   Fd wake_;
   bool running_ = true;
   std::unordered_map<int, Handler> handlers_;
-  std::multimap<std::int64_t, Handler> timers_;
+  struct Timer {
+    const void* owner;
+    Handler handler;
+  };
+  std::multimap<std::int64_t, Timer> timers_;
   std::mutex mutex_;
   std::vector<Handler> posted_;
 };
