@@ -23,6 +23,15 @@
 #include "topo/cpus.hpp"
 
 namespace tern::mpirun {
+namespace {
+
+// Scripts compare stderr, so placement is printed only on a terminal or on request.
+bool wants_placement(const Options& options) {
+  return options.report_bindings || ::isatty(STDERR_FILENO) == 1 ||
+         parameters_of(options).explains_in_words();
+}
+
+}  // namespace
 
 Job::Job(Worlds& all, int number, Options options, Places places, const char* const* inherited,
          std::optional<Parent> parent)
@@ -73,17 +82,11 @@ void Job::set_environment() {
   for (const auto& [name, value] : options_.environment) environment_.set(name, value);
 }
 
-// Scripts compare stderr, so placement is printed only on a terminal or on request.
-bool Job::wants_placement() const {
-  return options_.report_bindings || ::isatty(STDERR_FILENO) == 1 ||
-         parameters_of(options_).explains_in_words();
-}
-
 void Job::start(const std::vector<std::string>& paths) {
   Loop& loop = all_.loop;
   loop.watch(meeting_.event.get(), EPOLLIN, [this] { on_event(); });
   loop.watch(meeting_.keeper.descriptor(), EPOLLIN, [this] { meeting_.keeper.serve(); });
-  if (!places_.remark.empty() && wants_placement()) outputs.remark(places_.remark);
+  if (!places_.remark.empty() && wants_placement(options_)) outputs.remark(places_.remark);
   if (options_.input == Input::kAll && needs_feed(0)) feed_ = std::make_unique<Feed>(loop, 0);
   if (number_ == 0) make_debugger_table(facts_.size);
   if (!all_.door.name().empty()) meeting_.shared.put(0, boot::kDoorKey, all_.door.name());

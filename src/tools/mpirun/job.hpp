@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a world: the ranks of mpirun's command line (world 0), or of one MPI_Comm_spawn. A
-// job starts and watches its ranks, and judges their ends. Rules: a failure before MPI_Finalize
-// ends the other ranks, also of connected worlds: SIGTERM, half a second later SIGKILL. mpirun
-// names ranks alive five seconds later and leaves them behind. Ranks are reaped after all have
-// ended, to keep their process group ids reserved. Lifetime: Worlds; a spawned world ends with its
-// last rank. Threads: the loop's.
+// The life of a world: the ranks of mpirun's command line (world 0), or of one MPI_Comm_spawn.
+// A job starts and watches its ranks, and judges their ends.
+// Rules: a failure before MPI_Finalize ends the other ranks, also of connected worlds: SIGTERM,
+// half a second later SIGKILL. mpirun names ranks alive five seconds later and leaves them behind.
+// Ranks are reaped after all have ended, to keep their process group ids reserved. Lifetime:
+// Worlds; a spawned world ends with its last rank. Threads: the loop's.
 #pragma once
 
 #include <sys/types.h>
@@ -50,7 +50,6 @@ class Job {
   void start(const std::vector<std::string>& paths);
 
   [[nodiscard]] int number() const noexcept { return number_; }
-  [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] const Places& places() const noexcept { return places_; }
   [[nodiscard]] boot::SharedJob& shared() noexcept { return meeting_.shared; }
   [[nodiscard]] int running() const noexcept { return running_; }
@@ -81,7 +80,6 @@ class Job {
     int ended_worlds = 0;  // of the worlds that the rank has started, in order
   };
 
-  [[nodiscard]] bool wants_placement() const;
   void watch(Rank& rank);
   void start_rank(int number, int app_index, const std::string& path);
   void start_all(const std::vector<std::string>& paths);

@@ -216,6 +216,8 @@ void Job::all_ended() {
     return all_.loop.after(
         kRound, [this] { all_ended(); }, this);
   judge_silent_ends();
+  (void)tell_parent(strf("the ranks of \"%s\" have ended without MPI_Init",
+                         options_.apps.front().command.front().c_str()));
   send_all(SIGKILL);
   if (!outputs.streams.all_closed())
     all_.loop.after(

@@ -18,7 +18,8 @@ void StartWatch::begin(int ranks) {
 }
 
 void StartWatch::look_later() {
-  loop_.after(timeout_ / kLooks, [this] { look(); }, this);
+  loop_.after(
+      timeout_ / kLooks, [this] { look(); }, this);
 }
 
 void StartWatch::look() {

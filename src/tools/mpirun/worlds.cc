@@ -244,7 +244,7 @@ void Worlds::on_timeout() {
     int running = 0, ranks = 0;
     for (const auto& job : jobs_) {
       running += job->running();
-      ranks += job->options().ranks();
+      ranks += job->shared().facts().size;
     }
     fail_all(124, strf("the job still ran after %g seconds (--timeout): %d of %d ranks. They are "
                        "being ended.",

@@ -5,8 +5,9 @@
 // in any world (128 + signal for a killed rank).
 // Connected: two worlds, from their meeting until all ranks of one have disconnected. A failure
 // ends all connected worlds, also over a third, and children that have not met their parent. A
-// child that ends before the meeting is an error of MPI_Comm_spawn, and no failure. Threads: the
-// loop's.
+// child that ends before the meeting is an error of MPI_Comm_spawn, and no failure.
+//
+// Threads: the loop's.
 #pragma once
 
 #include <sys/resource.h>
