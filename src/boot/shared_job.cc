@@ -187,9 +187,9 @@ void SharedJob::set_known_worlds(int rank, const std::vector<std::uint64_t>& has
 }
 bool SharedJob::knows_world(int rank, std::uint64_t hash) const noexcept {
   const Slot& its = slot(rank);
-  if (its.state == RankState::kFinalised || its.known_count == 0) return false;
-  return its.known_count > kMostKnown ||
-         std::find(std::begin(its.known), std::end(its.known), hash) != std::end(its.known);
+  const std::size_t count = its.known_count;
+  if (its.state == RankState::kFinalised) return false;
+  return count > kMostKnown || std::find(its.known, its.known + count, hash) != its.known + count;
 }
 void SharedJob::set_crowd(int ranks) noexcept { header().crowd = ranks; }
 int SharedJob::crowd() const noexcept { return header().crowd; }

@@ -3,8 +3,8 @@
 // A job starts and watches its ranks, and judges their ends.
 // Rules: a failure before MPI_Finalize ends the other ranks, also of connected worlds: SIGTERM,
 // half a second later SIGKILL. mpirun names ranks alive five seconds later and leaves them behind.
-// Ranks are reaped after all have ended, to keep their process group ids reserved. Lifetime:
-// Worlds; a spawned world ends with its last rank. Threads: the loop's.
+// Ranks are reaped after all have ended, to keep their process group ids reserved.
+// Lifetime: Worlds; a spawned world ends with its last rank. Threads: the loop's.
 #pragma once
 
 #include <sys/types.h>

@@ -110,8 +110,8 @@ Places place_on(topo::Machine machine, Options& options, topo::CoreHold hold) {
   return places;
 }
 
-Places place_beside(const Places& parent, const Cpus& taken, int ranks) {
-  Places places{parent.machine, {}, topo::CoreHold(), {}};
+Places place_beside(const Places& parent, const Cpus& taken, int ranks, topo::CoreHold hold) {
+  Places places{parent.machine, {}, std::move(hold), {}};
   const auto wanted = static_cast<std::size_t>(ranks);
   places.cpus.resize(wanted);
   if (!parent.machine.this_machine || parent.cpus.empty() || parent.cpus[0].empty()) return places;

@@ -28,7 +28,8 @@ void settle_ranks(Options& options, const std::vector<topo::Core>& cores);
 // Places ranks that a rank of `parent` starts: if the parent's ranks are bound, each new rank gets
 // as many cores as these have, or fewer, that no world of this mpirun (`taken`) and no other mpirun
 // uses. Too few cores: nothing is bound, and the worlds share.
-[[nodiscard]] Places place_beside(const Places& parent, const Cpus& taken, int ranks);
+[[nodiscard]] Places place_beside(const Places& parent, const Cpus& taken, int ranks,
+                                  topo::CoreHold hold);
 
 // Settles and places on this machine; reads only the parts that the options need.
 [[nodiscard]] Places place_job(Options& options);

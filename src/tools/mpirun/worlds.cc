@@ -128,7 +128,7 @@ Places Worlds::places_for(const Job& parent, const boot::SpawnRequest& request,
   Cpus taken;
   for (const auto& job : jobs_)
     for (const Cpus& cpus : job->places().cpus) taken.insert(taken.end(), cpus.begin(), cpus.end());
-  return place_beside(parent.places(), taken, options->ranks());
+  return place_beside(parent.places(), taken, options->ranks(), topo::CoreHold());
 }
 
 std::vector<Job*> Worlds::connected_with(Job& world) {

@@ -38,6 +38,22 @@ TEST(SharedJob, FactsReachTheRanks) {
   EXPECT_EQ(facts.id, "job");
 }
 
+TEST(SharedJob, KnownWorldsUntilFinalize) {
+  Memory memory(2);
+  SharedJob& job = memory.job;
+  EXPECT_FALSE(job.knows_world(0, 7));
+  job.set_known_worlds(0, {7, 8});
+  EXPECT_TRUE(job.knows_world(0, 7));
+  EXPECT_TRUE(job.knows_world(0, 8));
+  EXPECT_FALSE(job.knows_world(0, 9));
+  EXPECT_FALSE(job.knows_world(0, 0)) << "an empty place is no world";
+  EXPECT_FALSE(job.knows_world(1, 7));
+  job.set_known_worlds(0, {1, 2, 3, 4});
+  EXPECT_TRUE(job.knows_world(0, 9)) << "more worlds than places";
+  job.set_state(0, RankState::kFinalised);
+  EXPECT_FALSE(job.knows_world(0, 9));
+}
+
 TEST(SharedJob, OtherDescriptorsAreNotJobs) {
   EXPECT_FALSE(SharedJob::attach(-1).valid());
   const Fd null(::open("/dev/null", O_RDWR));
