@@ -74,6 +74,10 @@ static int child(int argc, char** argv) {
   }
   MPI_Comm_disconnect(&parent);
   if (is(mode, "late")) raise(SIGKILL);
+  if (is(mode, "outlive")) {
+    sleep(1);
+    printf("the child has ended\n");
+  }
   MPI_Finalize();
   return is(mode, "seven") ? 7 : 0;
 }
@@ -282,6 +286,7 @@ check "a crash after the disconnect" went_on late 137
 check "the parent goes on after it" grep -q 'parent goes on' out
 check "an exit code after MPI_Finalize" went_on seven 7
 
+check "mpirun waits for all worlds" prints 'the child has ended' run -n 1 "$program" outlive
 check "labels of worlds" prints $'[0] parent\n[1.0] hello\n[1.0] world\n[1.1] hello\n[1.1] world' \
   run -n 1 --tag-output "$program" label 2
 check "files of worlds" prints $'hello\nworld' sh -c "timeout 40 '$MPIRUN' -n 1 --output out.d $program label 2 && cat out.d/world.1/rank.1/stdout"
