@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A blob of fields: words, and texts with their length. Writer and reader are processes of one host
-// or of several with the same byte order.
+// A blob of fields: words, and texts after a length. Writer and reader have the same byte order.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@ boot_sources += \
   src/boot/boot.cc src/boot/boot.hpp src/boot/ways.hpp \
   src/boot/calls.cc src/boot/calls.hpp \
   src/boot/fake.cc src/boot/fake.hpp \
+  src/boot/known_worlds.cc src/boot/known_worlds.hpp \
   src/boot/mpirun_boot.cc \
   src/boot/nodes.cc src/boot/nodes.hpp \
   src/boot/pmix_boot.cc \

@@ -44,7 +44,6 @@ struct SharedJob::Header {
   std::atomic<std::uint32_t> generation;
   std::atomic<std::uint32_t> infos;
   std::atomic<std::uint32_t> sessions;
-  std::atomic<std::int32_t> crowd;
   alignas(64) std::atomic<std::uint32_t> heap_next;
   std::atomic<std::uint32_t> abort_claimed;
   std::atomic<std::uint32_t> abort_ready;
@@ -63,8 +62,6 @@ struct alignas(64) SharedJob::Slot {
   std::atomic<std::int32_t> entry;  // of the connection info; 0: none
   std::atomic<std::int32_t> awaited;
   std::atomic<std::int32_t> programs;
-  std::atomic<std::uint32_t> known_count;
-  std::atomic<std::uint64_t> known[kMostKnown];
 };
 
 struct SharedJob::Record {
@@ -76,16 +73,20 @@ struct SharedJob::Record {
 std::size_t SharedJob::bytes_for(int size) {
   const auto ranks = static_cast<std::size_t>(size);
   return sizeof(Header) + ranks * sizeof(Slot) + kHeapBase + ranks * kHeapPerRank +
-         Questions::bytes_for(size);
+         Questions::bytes_for(size) + KnownWorlds::bytes_for(size);
 }
 
 std::size_t SharedJob::heap_end() const noexcept {
-  return map_.size() - Questions::bytes_for(static_cast<int>(size_));
+  const auto size = static_cast<int>(size_);
+  return map_.size() - Questions::bytes_for(size) - KnownWorlds::bytes_for(size);
 }
 
 void SharedJob::set_size(std::uint32_t size) noexcept {
   size_ = size;
-  questions = Questions(map_.data() + heap_end(), static_cast<int>(size));
+  const auto ranks = static_cast<int>(size);
+  std::byte* const end = map_.data() + heap_end();
+  questions = Questions(end, ranks);
+  worlds = KnownWorlds(end + Questions::bytes_for(ranks), ranks);
 }
 
 SharedJob SharedJob::create(int fd, const Facts& facts) {
@@ -180,19 +181,6 @@ FutexWord SharedJob::connection_info_word() const noexcept {
 }
 void SharedJob::set_awaited(int rank, int awaited) noexcept { slot(rank).awaited = awaited + 1; }
 int SharedJob::awaited(int rank) const noexcept { return slot(rank).awaited - 1; }
-void SharedJob::set_known_worlds(int rank, const std::vector<std::uint64_t>& hashes) noexcept {
-  Slot& mine = slot(rank);
-  for (std::size_t i = 0; i < kMostKnown; ++i) mine.known[i] = i < hashes.size() ? hashes[i] : 0;
-  mine.known_count = static_cast<std::uint32_t>(hashes.size());
-}
-bool SharedJob::knows_world(int rank, std::uint64_t hash) const noexcept {
-  const Slot& its = slot(rank);
-  const std::size_t count = its.known_count;
-  if (its.state == RankState::kFinalised) return false;
-  return count > kMostKnown || std::find(its.known, its.known + count, hash) != its.known + count;
-}
-void SharedJob::set_crowd(int ranks) noexcept { header().crowd = ranks; }
-int SharedJob::crowd() const noexcept { return header().crowd; }
 void SharedJob::set_sessions() noexcept { header().sessions = 1; }
 bool SharedJob::sessions() const noexcept { return header().sessions != 0; }
 ConnectionInfo SharedJob::connection_info(int rank) const noexcept { return slot(rank).info; }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharedJob: memory shared by mpirun's ranks: connection infos, keys, fence, abort.
 // Why: a PMIx client costs a rank 10 ms; this costs two system calls.
-// Layout: header, a slot per rank, an append-only heap of key records, the questions. All data read
-// is checked: a faulty rank may break its own job only.
-// Lifetime: mpirun creates the memory; a rank inherits the descriptor. Threads: many processes may
-// call any function but create() at once.
+// Layout: header, a slot per rank, an append-only heap of key records, questions, known worlds. All
+// data read is checked: a faulty rank may break its own job only. Lifetime: mpirun creates the
+// memory; a rank inherits the descriptor. Threads: many processes may call any function but
+// create() at once.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/fd.hpp"
 #include "boot/boot.hpp"
+#include "boot/known_worlds.hpp"
 #include "boot/questions.hpp"
 
 namespace tern::boot {
@@ -45,6 +45,7 @@ class SharedJob {
   };
 
   Questions questions;
+  KnownWorlds worlds;
 
   SharedJob() = default;
   static SharedJob create(int fd, const Facts& facts);
@@ -76,14 +77,6 @@ class SharedJob {
   [[nodiscard]] FutexWord connection_info_word() const noexcept;
   void set_awaited(int rank, int awaited) noexcept;
   [[nodiscard]] int awaited(int rank) const noexcept;
-  // A rank's list of other worlds that it knows, by the hashes of their jobs' ids. A rank with more
-  // than kMostKnown knows all worlds. knows_world() is false after the rank's MPI_Finalize.
-  static constexpr std::size_t kMostKnown = 3;
-  void set_known_worlds(int rank, const std::vector<std::uint64_t>& hashes) noexcept;
-  [[nodiscard]] bool knows_world(int rank, std::uint64_t hash) const noexcept;
-  // crowd() is the number of running ranks in all worlds of mpirun.
-  void set_crowd(int ranks) noexcept;
-  [[nodiscard]] int crowd() const noexcept;
   void set_sessions() noexcept;
   [[nodiscard]] bool sessions() const noexcept;
   [[nodiscard]] ConnectionInfo connection_info(int rank) const noexcept;

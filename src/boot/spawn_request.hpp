@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpawnRequest: a rank asks its mpirun to start the ranks of another world (MPI_Comm_spawn).
-// Way: a stream to mpirun's door, an abstract Unix socket; each blob follows its length of 8 bytes.
-// mpirun answers only if the world cannot start, or ends before it has met the caller: by a
-// sentence. The caller closes the stream after the meeting.
+// Way: a stream to mpirun's door, an abstract Unix socket; each blob follows a length of 8 bytes.
+// mpirun answers by a sentence if the world cannot start, or ends before the meeting with the
+// caller, and is silent otherwise. The caller closes the stream after the meeting.
 #pragma once
 
 #include <string>

@@ -55,7 +55,7 @@ class Listener {
   std::string name_;
 };
 
-/// A stream to the abstract Unix socket `name`; invalid if nobody listens.
+/// A stream to the abstract Unix socket `name`; invalid without a listener.
 [[nodiscard]] Fd dial_local(const std::string& name);
 
 /// Throws Error(MPI_ERR_PORT) for an invalid name, and without a listener or an accept.

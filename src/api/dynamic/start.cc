@@ -127,7 +127,7 @@ Link ask_mpirun(const boot::SpawnRequest& request, const WaitUntil& wait) {
   for (const boot::SpawnCommand& one : request.commands)
     for (const std::string& word : one.options)
       if (word == "-host" || word == "-hostfile") return Link();
-  const std::string door = the_process->boot->door();
+  const std::string& door = the_process->boot->job().door;
   Fd socket = door.empty() ? Fd() : dial_local(door);
   ucred owner{};
   socklen_t bytes = sizeof owner;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the ranks of another world: by the job's mpirun, else by one in the background, from
-// beside this library. Why: mpirun knows which cores are free, and needs no start of its own. Other
-// launchers, and other hosts, need the second way.
+// Starts the ranks of another world: by the job's mpirun, else by an mpirun in the background, from
+// the folder of this library.
+// Why: the job's mpirun knows the free cores, and runs already. Other launchers, and other hosts,
+// need the second way.
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@
 
 namespace tern::api {
 
-/// Sends the request to the job's mpirun. An invalid Link: there is none, or the ranks may belong
-/// to other hosts. A blob, or the end of the stream: there is no world. Throws Error.
+/// Sends the request to the job's mpirun. Returns an invalid Link without an mpirun on this host,
+/// and for ranks on other hosts. A blob, or the end of the stream, means: no world. Throws Error.
 [[nodiscard]] Link ask_mpirun(const boot::SpawnRequest& request, const WaitUntil& wait);
 
 struct BackgroundWorld {
@@ -26,7 +27,7 @@ struct BackgroundWorld {
 /// Error(MPI_ERR_SPAWN).
 [[nodiscard]] BackgroundWorld start_in_background(const boot::SpawnRequest& request, int server);
 
-/// Variables for the new ranks: those of a launcher would make them members of this world.
+/// Variables for the new ranks. Without a launcher's variables: no new rank joins this world.
 [[nodiscard]] std::vector<std::string> inheritable_variables();
 
 }  // namespace tern::api

@@ -188,7 +188,7 @@ int64_t Runtime::longest_sleep() const noexcept {
   constexpr int64_t kParts = 4;
   const int64_t most = process_.params.longest_sleep;
   const int64_t part = process_.params.hang / kParts;
-  const bool looks = part != 0 && !process_.boot->is_watched();
+  const bool looks = part != 0 && !process_.boot->job().watched;
   return looks && (most == Doorbell::kUntilRung || part < most) ? part : most;
 }
 
@@ -233,8 +233,8 @@ void Runtime::widen() {
 
 void Runtime::look_around() {
   const std::lock_guard<std::mutex> guard(widening_);
-  process_.boot->tell_known_worlds(process_.worlds.known());
-  const bool crowded = process_.boot->crowd() > process_.node.cpus;
+  const int crowd = process_.boot->tell_known_worlds(process_.worlds.known());
+  const bool crowded = crowd > process_.node.cpus;
   if (crowded == process_.node.oversubscribed) return;
   process_.node.oversubscribed = crowded;
   std::vector<std::unique_ptr<core::ChannelLock>> locks;

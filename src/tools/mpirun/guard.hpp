@@ -24,7 +24,7 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
   ~Guard();
 
-  // An empty place: a new rank writes its pid there before exec; 0 empties the place. Throws Error.
+  // An empty place for a new rank's pid, written before exec. 0 empties the place. Throws Error.
   [[nodiscard]] volatile pid_t* free_place();
   void set_directory(const std::string& path);
 

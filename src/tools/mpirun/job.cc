@@ -19,7 +19,6 @@
 #include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/spawn.hpp"
 #include "tools/mpirun/standard_input.hpp"
-#include "tools/mpirun/worlds.hpp"
 #include "topo/cpus.hpp"
 
 namespace tern::mpirun {
@@ -33,8 +32,8 @@ bool wants_placement(const Options& options) {
 
 }  // namespace
 
-Job::Job(Worlds& all, int number, Options options, Places places, const char* const* inherited,
-         std::optional<Parent> parent)
+Job::Job(Surroundings& all, int number, Options options, Places places,
+         const char* const* inherited, std::optional<Parent> parent)
     : outputs(all.loop, all.console, options_, number),
       all_(all),
       number_(number),
@@ -89,7 +88,7 @@ void Job::start(const std::vector<std::string>& paths) {
   if (!places_.remark.empty() && wants_placement(options_)) outputs.remark(places_.remark);
   if (options_.input == Input::kAll && needs_feed(0)) feed_ = std::make_unique<Feed>(loop, 0);
   if (number_ == 0) make_debugger_table(facts_.size);
-  if (!all_.door.name().empty()) meeting_.shared.put(0, boot::kDoorKey, all_.door.name());
+  if (!all_.door.empty()) meeting_.shared.put(0, boot::kDoorKey, all_.door);
   if (const auto sets = process_sets_of(options_); !sets.empty())
     meeting_.shared.put(0, boot::kSetsKey, boot::write_sets(sets));
   hand_out_learnt();
@@ -210,7 +209,9 @@ bool Job::awaits(const Job& parent) const noexcept {
 bool Job::knows(const Job& other) const {
   const std::uint64_t name = digest_text(other.facts_.id);
   for (int rank = 0; rank < facts_.size; ++rank)
-    if (meeting_.shared.knows_world(rank, name)) return true;
+    if (meeting_.shared.state(rank) != boot::RankState::kFinalised &&
+        meeting_.shared.worlds.has(rank, name))
+      return true;
   return false;
 }
 

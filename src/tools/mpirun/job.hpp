@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of a world: the ranks of mpirun's command line (world 0), or of one MPI_Comm_spawn.
-// A job starts and watches its ranks, and judges their ends.
+// A job starts and watches ranks, and judges the ends of ranks.
 // Rules: a failure before MPI_Finalize ends the other ranks, also of connected worlds: SIGTERM,
 // half a second later SIGKILL. mpirun names ranks alive five seconds later and leaves them behind.
 // Ranks are reaped after all have ended, to keep their process group ids reserved.
-// Lifetime: Worlds; a spawned world ends with its last rank. Threads: the loop's.
+// Lifetime: Worlds; a spawned world ends with the last rank. Threads: the loop's.
 #pragma once
 
 #include <sys/types.h>
@@ -25,10 +25,9 @@
 #include "tools/mpirun/outputs.hpp"
 #include "tools/mpirun/placement.hpp"
 #include "tools/mpirun/pmix_server.hpp"
+#include "tools/mpirun/surroundings.hpp"
 
 namespace tern::mpirun {
-
-class Worlds;
 
 /// The parent of a spawned world.
 struct Parent {
@@ -40,7 +39,7 @@ struct Parent {
 class Job {
  public:
   // `inherited`: variables for the ranks. `parent` is set for a spawned world alone.
-  Job(Worlds& all, int number, Options options, Places places, const char* const* inherited,
+  Job(Surroundings& all, int number, Options options, Places places, const char* const* inherited,
       std::optional<Parent> parent);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -54,16 +53,16 @@ class Job {
   [[nodiscard]] boot::SharedJob& shared() noexcept { return meeting_.shared; }
   [[nodiscard]] int running() const noexcept { return running_; }
   [[nodiscard]] bool is_ending() const noexcept { return ending_; }
-  // Whether all ranks have ended, or cannot be ended, and their output has arrived.
+  // Whether all ranks have ended or are left behind, and all output has arrived.
   [[nodiscard]] bool is_over();
-  // Whether the world is the other's child, and has not met its parent.
+  // Whether this is a child of `parent` before the meeting.
   [[nodiscard]] bool awaits(const Job& parent) const noexcept;
   [[nodiscard]] bool knows(const Job& other) const;
 
   void end_ranks(int signal, double timeout);
   void send_all(int signal) noexcept;
   void continue_all();
-  // Says why the world ends, then ends it.
+  // Prints the reason, then ends the world.
   void fail(int exit_code, const std::string& text);
 
   Outputs outputs;
@@ -77,7 +76,7 @@ class Job {
     Fd pidfd;
     volatile pid_t* guarded = nullptr;
     bool ended = false;
-    int ended_worlds = 0;  // of the worlds that the rank has started, in order
+    int ended_worlds = 0;  // of the rank's worlds in the background, in order
   };
 
   void watch(Rank& rank);
@@ -104,7 +103,7 @@ class Job {
   [[nodiscard]] std::string words_of_world() const;
   [[nodiscard]] static std::string fate_of(int others);
 
-  Worlds& all_;
+  Surroundings& all_;
   const int number_;
   const Options options_;
   std::optional<Parent> parent_;

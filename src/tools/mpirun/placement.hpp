@@ -25,9 +25,9 @@ void settle_ranks(Options& options, const std::vector<topo::Core>& cores);
 
 [[nodiscard]] Places place_on(topo::Machine machine, Options& options, topo::CoreHold hold);
 
-// Places ranks that a rank of `parent` starts: if the parent's ranks are bound, each new rank gets
-// as many cores as these have, or fewer, that no world of this mpirun (`taken`) and no other mpirun
-// uses. Too few cores: nothing is bound, and the worlds share.
+// Places ranks started by a rank of `parent`. If the parent's ranks are bound, each new rank gets
+// as many cores as a rank of the parent, or fewer, from cores free of worlds of this mpirun
+// (`taken`) and of other mpiruns. With too few cores nothing is bound.
 [[nodiscard]] Places place_beside(const Places& parent, const Cpus& taken, int ranks,
                                   topo::CoreHold hold);
 

@@ -52,21 +52,18 @@ bool asks_for_places(const boot::SpawnRequest& request) {
 }  // namespace
 
 Worlds::Worlds(Loop& the_loop, const Options& options, const sigset_t& mask)
-    : loop(the_loop),
-      console(loop),
-      signal_mask(mask),
-      open_files(raise_open_files()),
-      door(loop, [this](const std::shared_ptr<Caller>& caller,
-                        const std::string& text) { open(caller, text); }),
-      options_(options) {
+    : Surroundings(the_loop, mask, raise_open_files()),
+      options_(options),
+      door_(loop, [this](const std::shared_ptr<Caller>& caller, const std::string& text) {
+        open(caller, text);
+      }) {
+  door = door_.name();
   console.output.on_change = console.error.on_change = [this] {
     if (console.output.error() != 0) on_lost_output(console.output.error());
     for (const auto& job : jobs_) job->outputs.streams.pause_or_resume();
     look();
   };
 }
-
-Worlds::~Worlds() = default;
 
 void Worlds::start(Places places) {
   refuse_without_room(options_);
@@ -166,7 +163,7 @@ int Worlds::running_with(Job& world) {
 void Worlds::count_ranks() noexcept {
   int running = 0;
   for (const auto& job : jobs_) running += job->running();
-  for (const auto& job : jobs_) job->shared().set_crowd(running);
+  for (const auto& job : jobs_) job->shared().worlds.set_crowd(running);
 }
 
 // Posted, because a world may not end inside its own functions.

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// All worlds of an mpirun: the job of the command line, and those that ranks start by
-// MPI_Comm_spawn through the door.
-// Exit code: the first failure in the first world, or in a world connected with it, else the first
-// in any world (128 + signal for a killed rank).
-// Connected: two worlds, from their meeting until all ranks of one have disconnected. A failure
-// ends all connected worlds, also over a third, and children that have not met their parent. A
-// child that ends before the meeting is an error of MPI_Comm_spawn, and no failure.
+// All worlds of an mpirun: the job of the command line, and the worlds of MPI_Comm_spawn, requested
+// through the door.
+// Exit code: the first failure in the first world or a connected world, else the first in any world
+// (128 + signal for a killed rank).
+// Connected worlds: from the meeting until all ranks of one world have disconnected. A failure ends
+// all connected worlds, even over a third world, and children before the meeting. A child's end
+// before the meeting is an error of MPI_Comm_spawn, but no failure.
 //
 // Threads: the loop's.
 #pragma once
-
-#include <sys/resource.h>
 
 #include <csignal>
 #include <cstdint>
@@ -21,19 +19,17 @@
 
 #include "boot/spawn_request.hpp"
 #include "tools/mpirun/door.hpp"
-#include "tools/mpirun/guard.hpp"
 #include "tools/mpirun/job.hpp"
 #include "tools/mpirun/loop.hpp"
-#include "tools/mpirun/outputs.hpp"
+#include "tools/mpirun/surroundings.hpp"
 
 namespace tern::mpirun {
 
-class Worlds {
+class Worlds final : public Surroundings {
  public:
   Worlds(Loop& loop, const Options& options, const sigset_t& mask);
   Worlds(const Worlds&) = delete;
   Worlds& operator=(const Worlds&) = delete;
-  ~Worlds();
 
   void start(Places places);
   [[nodiscard]] int exit_code() const noexcept {
@@ -46,25 +42,14 @@ class Worlds {
   void continue_all();
   void tell_waiting(const std::string& reason);
 
-  // For each Job:
-  void note_code(Job& world, int exit_code);
-  [[nodiscard]] bool has_code() const noexcept { return code_ || code_elsewhere_; }
-  void end_connected(Job& failed, int exit_code);
-  [[nodiscard]] int running_with(Job& world);
-  void on_lost_output(int error);
-  // A world may be over.
-  void look();
-  // Stops without the outputs, for ranks left behind.
-  void stop_if_over();
-  void count_ranks() noexcept;
-
-  Loop& loop;
-  Console console;
-  Guard guard;
-  const sigset_t signal_mask;  // of mpirun's start
-  const rlimit open_files;
-
-  Door door;
+  void note_code(Job& world, int exit_code) override;
+  [[nodiscard]] bool has_code() const noexcept override { return code_ || code_elsewhere_; }
+  void end_connected(Job& failed, int exit_code) override;
+  [[nodiscard]] int running_with(Job& world) override;
+  void on_lost_output(int error) override;
+  void look() override;
+  void stop_if_over() override;
+  void count_ranks() noexcept override;
 
  private:
   void open(const std::shared_ptr<Caller>& caller, const std::string& text);
@@ -80,6 +65,7 @@ class Worlds {
   void look_for_hang();
 
   const Options& options_;
+  Door door_;
   std::vector<std::unique_ptr<Job>> jobs_;  // the first stays
   int next_number_ = 1;
   std::optional<int> code_, code_elsewhere_;

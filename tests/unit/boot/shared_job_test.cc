@@ -38,20 +38,22 @@ TEST(SharedJob, FactsReachTheRanks) {
   EXPECT_EQ(facts.id, "job");
 }
 
-TEST(SharedJob, KnownWorldsUntilFinalize) {
-  Memory memory(2);
-  SharedJob& job = memory.job;
-  EXPECT_FALSE(job.knows_world(0, 7));
-  job.set_known_worlds(0, {7, 8});
-  EXPECT_TRUE(job.knows_world(0, 7));
-  EXPECT_TRUE(job.knows_world(0, 8));
-  EXPECT_FALSE(job.knows_world(0, 9));
-  EXPECT_FALSE(job.knows_world(0, 0)) << "an empty place is no world";
-  EXPECT_FALSE(job.knows_world(1, 7));
-  job.set_known_worlds(0, {1, 2, 3, 4});
-  EXPECT_TRUE(job.knows_world(0, 9)) << "more worlds than places";
-  job.set_state(0, RankState::kFinalised);
-  EXPECT_FALSE(job.knows_world(0, 9));
+TEST(SharedJob, KnownWorldsAndTheCrowd) {
+  const Memory memory(2);
+  const KnownWorlds& worlds = memory.job.worlds;
+  EXPECT_FALSE(worlds.has(0, 7));
+  worlds.set(0, {7, 8});
+  EXPECT_TRUE(worlds.has(0, 7));
+  EXPECT_TRUE(worlds.has(0, 8));
+  EXPECT_FALSE(worlds.has(0, 9));
+  EXPECT_FALSE(worlds.has(0, 0)) << "an empty place is no world";
+  EXPECT_FALSE(worlds.has(1, 7));
+  worlds.set(0, {1, 2, 3, 4});
+  EXPECT_TRUE(worlds.has(0, 9)) << "more worlds than places";
+  worlds.set(0, {});
+  EXPECT_FALSE(worlds.has(0, 1));
+  worlds.set_crowd(5);
+  EXPECT_EQ(SharedJob::attach(memory.fd.get()).worlds.crowd(), 5);
 }
 
 TEST(SharedJob, OtherDescriptorsAreNotJobs) {
