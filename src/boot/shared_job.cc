@@ -18,7 +18,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x36746f6f424e5254;
+constexpr std::uint64_t kMagic = 0x37746f6f424e5254;
 constexpr std::size_t kHeapPerRank = 16 * 1024;
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;

@@ -323,5 +323,11 @@ else
   skip "cores of a child" "one core"
 fi
 crowded() { run -n "$(nproc)" --bind-to core "$program" cores >out || return 1; cat out; grep '^child' out | awk -v all="$(nproc)" 'NF != all + 1 { bad = 1 } END { exit bad }'; }
+yields() { # and no longer, after the end of the children
+  run -n 1 -x TERN_EXPLAIN=1 "$program" plain "$(nproc)" 2>&1 | grep 'ranks of all worlds' >out
+  cat out
+  grep -q "rank 0.* $(($(nproc) + 1)) ranks of all worlds on $(nproc) processors: waiting ranks leave" out
+}
+check "more ranks than cores yield" yields
 check "without free cores children share all" crowded
 totals

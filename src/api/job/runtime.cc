@@ -237,6 +237,12 @@ void Runtime::look_around() {
   const bool crowded = crowd > process_.node.cpus;
   if (crowded == process_.node.oversubscribed) return;
   process_.node.oversubscribed = crowded;
+  if (process_.explain.on())
+    process_.explain.say("crowd",
+                         {{"ranks", static_cast<unsigned long long>(crowd)},
+                          {"cores", static_cast<unsigned long long>(process_.node.cpus)}},
+                         strf("%d ranks of all worlds on %d processors: waiting ranks %s", crowd,
+                              process_.node.cpus, crowded ? "leave their cores" : "keep cores"));
   std::vector<std::unique_ptr<core::ChannelLock>> locks;
   for (auto& channel : process_.channels())
     locks.push_back(std::make_unique<core::ChannelLock>(channel->progress));

@@ -117,8 +117,9 @@ void Job::start_all(const std::vector<std::string>& paths) {
 
 // Bound and unbound ranks have separate files, because their times differ.
 void Job::hand_out_learnt() {
+  if (facts_.size < 2) return;
   const Params params = parameters_of(options_);
-  if (params.coll_tune == CollTune::kOff || facts_.size < 2) return;
+  if (params.coll_tune == CollTune::kOff) return;
   const bool bound = !places_.cpus.empty() && !places_.cpus[0].empty();
   const std::string machine =
       LearntFile::machine_of(topo::machine_words(topo::allowed_cpu_count()), bound);
