@@ -44,6 +44,31 @@ static void say_cores(const char* who) {
   fflush(stdout);
 }
 
+static void spawn_with_keys(void) {
+  const char* pairs[][2] = {{"wdir", "sub"}, {"path", "..:/no"}, {"env", "DOOR_A=1\nDOOR_B=two words"},
+                            {"no_such_key", "x"}};
+  char *arguments[] = {"child", "keys", NULL}, command[64];
+  MPI_Comm inter;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  for (int i = 0; i < 4; ++i) MPI_Info_set(info, pairs[i][0], pairs[i][1]);
+  snprintf(command, sizeof command, "%s", strrchr(self, '/') + 1);
+  MPI_Comm_spawn(command, arguments, 1, info, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE);
+  MPI_Info_free(&info);
+  MPI_Comm_disconnect(&inter);
+}
+
+static void spawn_with_key(const char* key, const char* value, const char* mode) {
+  char* arguments[] = {"child", (char*)mode, NULL};
+  MPI_Comm inter;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, key, value);
+  MPI_Comm_spawn(self, arguments, 1, info, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE);
+  MPI_Info_free(&info);
+  MPI_Comm_disconnect(&inter);
+}
+
 static void wait_for_parent(MPI_Comm parent) { MPI_Barrier(parent); }
 
 static int child(int argc, char** argv) {
@@ -58,6 +83,10 @@ static int child(int argc, char** argv) {
   if (is(mode, "words"))
     for (int i = 3; i < argc; ++i) printf("word <%s>\n", argv[i]);
   if (is(mode, "cores")) say_cores("child");
+  if (is(mode, "keys")) {
+    char folder[300];
+    printf("%s %s %s\n", strrchr(getcwd(folder, sizeof folder), '/'), getenv("DOOR_A"), getenv("DOOR_B"));
+  }
   if (is(mode, "label")) printf("hello\nworld\n");
   if (is(mode, "stdin")) printf("child reads %d\n", getchar() == EOF ? 0 : 1);
   fflush(stdout);
@@ -211,6 +240,12 @@ int main(int argc, char** argv) {
     char* arguments[] = {"child", (char*)mode, NULL};
     expect_error(MPI_Comm_spawn(self, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
                                 MPI_ERRCODES_IGNORE));
+  } else if (is(mode, "keys")) {
+    spawn_with_keys();
+  } else if (is(mode, "bound")) {
+    spawn_with_key("bind_to", "core", "cores");
+  } else if (is(mode, "host")) {
+    spawn_with_key("host", "localhost", "label");
   } else if (is(mode, "many")) {
     many(atoi(argv[2]));
   } else if (is(mode, "attack")) {
@@ -274,6 +309,12 @@ check "a child that ends before MPI_Init" says 'class SPAWN: .*exit code 3' run 
 check "children that never call MPI_Init" says 'class SPAWN: .*ended without MPI_Init' run -n 1 "$program" never
 check "50 spawns leave nothing" prints $'fd: 0 more\ntask: 0 more\nzombies: 0 more' run -n 1 "$program" many "${SPAWNS:-50}"
 check "bad requests" says 'answer: a request to start ranks is of another version' run -n 1 "$program" attack
+
+mkdir -p sub
+check "keys of info" prints '/sub 1 two words' run -n 1 "$program" keys
+check "the key host" prints $'hello\nworld' run -n 1 "$program" host
+one_core() { run -n 1 "$program" bound >out && awk 'NF != 2 { bad = 1 } END { exit bad || NR != 1 }' out; }
+check "the key bind_to" one_core
 
 killed() { fails "$@" && none_left; }
 check "a child's crash ends the parent" killed 137 'rank 0 of world 1 .*killed by signal 9.*The other 2 ranks are being ended' \

@@ -59,16 +59,27 @@ Door::Door(Loop& loop, Handler on_request)
       ::listen(listener_.get(), SOMAXCONN) != 0)
     name_.clear();
   else
-    loop_.watch(listener_.get(), EPOLLIN, [this] { on_call(); });
+    listen();
 }
 
 Door::~Door() {
   loop_.forget(listener_.get());
+  loop_.forget_timers(this);
   for (const auto& [fd, guest] : guests_) loop_.forget(fd);
 }
 
+void Door::listen() {
+  loop_.watch(listener_.get(), EPOLLIN, [this] { on_call(); });
+}
+
 void Door::on_call() {
+  constexpr double kPause = 0.1;  // seconds
   Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.valid() && (errno == EMFILE || errno == ENFILE)) {
+    loop_.forget(listener_.get());
+    return loop_.after(
+        kPause, [this] { listen(); }, this);
+  }
   if (!socket.valid() || !is_same_user(socket.get())) return;
   const int fd = socket.get();
   guests_[fd].socket = std::move(socket);

@@ -42,6 +42,7 @@ class Door {
     Fd socket;
     std::string text;
   };
+  void listen();
   void on_call();
   void read(int fd);
 

@@ -41,7 +41,13 @@ class Loop {
   Fd epoll_;
   Fd wake_;
   bool running_ = true;
-  std::unordered_map<int, Handler> handlers_;
+  // A number returns after close(), so each watch also has a serial number.
+  struct Watched {
+    std::uint32_t serial;
+    Handler handler;
+  };
+  std::unordered_map<int, Watched> handlers_;
+  std::uint32_t serials_ = 0;
   struct Timer {
     const void* owner;
     Handler handler;
