@@ -345,7 +345,7 @@ interrupted() { # interrupted SIGNAL CODE
   [ $got = "$2" ] && none_left
 }
 check "SIGTERM reaches children" interrupted TERM 143
-check "SIGHUP reaches children" interrupted HUP 129
+check "SIGINT reaches children" interrupted INT 130
 guarded() { interrupted KILL 137; }
 check "kill -9 of mpirun leaves none" guarded
 
