@@ -13,7 +13,7 @@ struct alignas(64) KnownWorlds::Header {
 };
 
 struct alignas(32) KnownWorlds::List {
-  std::atomic<std::uint64_t> count;
+  std::atomic<std::uint32_t> count, met;
   std::atomic<std::uint64_t> worlds[kMost];
 };
 
@@ -35,14 +35,17 @@ KnownWorlds::List& KnownWorlds::list(int rank) const noexcept {
 void KnownWorlds::set(int rank, const std::vector<std::uint64_t>& worlds) const noexcept {
   List& mine = list(rank);
   for (std::size_t i = 0; i < kMost; ++i) mine.worlds[i] = i < worlds.size() ? worlds[i] : 0;
-  mine.count = worlds.size();
+  if (!worlds.empty()) mine.met = 1;
+  mine.count = static_cast<std::uint32_t>(worlds.size());
 }
 
 bool KnownWorlds::has(int rank, std::uint64_t world) const noexcept {
   const List& its = list(rank);
-  const std::uint64_t count = its.count;
+  const std::uint32_t count = its.count;
   return count > kMost || std::find(its.worlds, its.worlds + count, world) != its.worlds + count;
 }
+
+bool KnownWorlds::has_met(int rank) const noexcept { return list(rank).met != 0; }
 
 void KnownWorlds::set_crowd(int ranks) const noexcept { header().crowd = ranks; }
 int KnownWorlds::crowd() const noexcept { return header().crowd; }

@@ -22,6 +22,8 @@ class KnownWorlds {
   static constexpr std::size_t kMost = 3;
   void set(int rank, const std::vector<std::uint64_t>& worlds) const noexcept;
   [[nodiscard]] bool has(int rank, std::uint64_t world) const noexcept;
+  // Whether the rank has ever known a world.
+  [[nodiscard]] bool has_met(int rank) const noexcept;
 
   void set_crowd(int ranks) const noexcept;
   [[nodiscard]] int crowd() const noexcept;

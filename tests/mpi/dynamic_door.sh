@@ -77,6 +77,7 @@ static int child(int argc, char** argv) {
   int rank;
   if (is(mode, "early")) exit(3);
   if (is(mode, "never")) exit(0);
+  if (is(mode, "slow")) sleep(30);
   MPI_Init(NULL, NULL);
   MPI_Comm_get_parent(&parent);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -264,6 +265,9 @@ int main(int argc, char** argv) {
     MPI_Barrier(first);
     MPI_Barrier(second);
     sleep(60);
+  } else if (is(mode, "slow")) {
+    alarm(1);
+    inter = spawn_mode(mode, 2);
   } else if (is(mode, "quit")) {
     inter = spawn_mode("sleep", 2);
     MPI_Barrier(inter);
@@ -322,6 +326,7 @@ check "a child's crash ends the parent" killed 137 'rank 0 of world 1 .*killed b
 check "a grandchild's crash ends all" killed 137 'rank 0 of world 2 .*killed by signal 9' run -n 1 "$program" grand
 check "a child's crash ends its sibling" killed 137 'of world 2 .*The other 4 ranks' run -n 1 "$program" two
 check "a parent's exit ends the children" killed 5 'rank 0 on host .*exit code 5' run -n 1 "$program" quit
+check "a parent's death ends children before the meeting" killed 142 'rank 0 on host .*signal 14' run -n 1 "$program" slow
 went_on() { local got=0; run -n 1 "$program" "$1" >out 2>err || got=$?; cat out err; [ $got = "$2" ]; }
 check "a crash after the disconnect" went_on late 137
 check "the parent goes on after it" grep -q 'parent goes on' out

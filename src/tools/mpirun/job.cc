@@ -204,7 +204,10 @@ void Job::send_all(int signal) noexcept {
 }
 
 bool Job::awaits(const Job& parent) const noexcept {
-  return parent_ && parent_->world == parent.number_ && parent_->caller->waits();
+  if (!parent_ || parent_->world != parent.number_) return false;
+  for (int rank = 0; rank < facts_.size; ++rank)
+    if (meeting_.shared.worlds.has_met(rank)) return false;
+  return true;
 }
 
 bool Job::knows(const Job& other) const {

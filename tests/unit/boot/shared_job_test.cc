@@ -42,7 +42,10 @@ TEST(SharedJob, KnownWorldsAndTheCrowd) {
   const Memory memory(2);
   const KnownWorlds& worlds = memory.job.worlds;
   EXPECT_FALSE(worlds.has(0, 7));
+  worlds.set(0, {});
+  EXPECT_FALSE(worlds.has_met(0));
   worlds.set(0, {7, 8});
+  EXPECT_TRUE(worlds.has_met(0));
   EXPECT_TRUE(worlds.has(0, 7));
   EXPECT_TRUE(worlds.has(0, 8));
   EXPECT_FALSE(worlds.has(0, 9));
@@ -52,6 +55,8 @@ TEST(SharedJob, KnownWorldsAndTheCrowd) {
   EXPECT_TRUE(worlds.has(0, 9)) << "more worlds than places";
   worlds.set(0, {});
   EXPECT_FALSE(worlds.has(0, 1));
+  EXPECT_TRUE(worlds.has_met(0));
+  EXPECT_FALSE(worlds.has_met(1));
   worlds.set_crowd(5);
   EXPECT_EQ(SharedJob::attach(memory.fd.get()).worlds.crowd(), 5);
 }
