@@ -365,6 +365,7 @@ disjoint() {
 }
 if [ "$(nproc)" -ge 2 ]; then
   check "cores of a child are free ones" disjoint
+  check "--report-bindings has worlds" fails 0 'world 1: rank 0: processors' run -n 1 --bind-to core --report-bindings "$program" plain
 else
   skip "cores of a child" "one core"
 fi

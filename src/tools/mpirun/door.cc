@@ -77,8 +77,7 @@ void Door::on_call() {
   Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid() && (errno == EMFILE || errno == ENFILE)) {
     loop_.forget(listener_.get());
-    return loop_.after(
-        kPause, [this] { listen(); }, this);
+    return loop_.after(kPause, this, [this] { listen(); });
   }
   if (!socket.valid() || !is_same_user(socket.get())) return;
   const int fd = socket.get();

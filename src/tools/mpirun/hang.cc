@@ -85,8 +85,7 @@ bool Hang::all_answered() const {
 
 void Hang::collect(int rounds, const std::string& reason, const std::function<void()>& then) {
   if (rounds > 0 && (rounds > rounds_of_asking() - kLeastRounds || !all_answered())) {
-    loop_.after(
-        kRound, [this, rounds, reason, then] { collect(rounds - 1, reason, then); }, this);
+    loop_.after(kRound, this, [this, rounds, reason, then] { collect(rounds - 1, reason, then); });
     return;
   }
   print(reason);

@@ -36,6 +36,7 @@ Job::Job(Surroundings& all, int number, Options options, Places places,
          const char* const* inherited, std::optional<Parent> parent)
     : outputs(all.loop, all.console, options_, number),
       all_(all),
+      loop_(all.loop),
       number_(number),
       options_(std::move(options)),
       parent_(std::move(parent)),
@@ -58,11 +59,11 @@ Job::Job(Surroundings& all, int number, Options options, Places places,
 
 Job::~Job() {
   reap();
-  all_.loop.forget_timers(this);
-  all_.loop.forget(meeting_.event.get());
-  all_.loop.forget(meeting_.keeper.descriptor());
+  loop_.forget_timers(this);
+  loop_.forget(meeting_.event.get());
+  loop_.forget(meeting_.keeper.descriptor());
   for (const auto& rank : ranks_)
-    if (rank->pidfd.valid()) all_.loop.forget(rank->pidfd.get());
+    if (rank->pidfd.valid()) loop_.forget(rank->pidfd.get());
 }
 
 std::string Job::words_of_world() const {
@@ -82,11 +83,10 @@ void Job::set_environment() {
 }
 
 void Job::start(const std::vector<std::string>& paths) {
-  Loop& loop = all_.loop;
-  loop.watch(meeting_.event.get(), EPOLLIN, [this] { on_event(); });
-  loop.watch(meeting_.keeper.descriptor(), EPOLLIN, [this] { meeting_.keeper.serve(); });
+  loop_.watch(meeting_.event.get(), EPOLLIN, [this] { on_event(); });
+  loop_.watch(meeting_.keeper.descriptor(), EPOLLIN, [this] { meeting_.keeper.serve(); });
   if (!places_.remark.empty() && wants_placement(options_)) outputs.remark(places_.remark);
-  if (options_.input == Input::kAll && needs_feed(0)) feed_ = std::make_unique<Feed>(loop, 0);
+  if (options_.input == Input::kAll && needs_feed(0)) feed_ = std::make_unique<Feed>(loop_, 0);
   if (number_ == 0) make_debugger_table(facts_.size);
   if (!all_.door.empty()) meeting_.shared.put(0, boot::kDoorKey, all_.door);
   if (const auto sets = process_sets_of(options_); !sets.empty())
@@ -104,7 +104,8 @@ void Job::start_all(const std::vector<std::string>& paths) {
   for (std::size_t app = 0; app < options_.apps.size(); ++app)
     for (int i = 0; i < options_.apps[app].ranks && !ending_; ++i, ++number) {
       if (options_.report_bindings)
-        outputs.say(binding_in_words(number, places_.cpus[static_cast<std::size_t>(number)],
+        outputs.say((number_ == 0 ? "" : strf("world %d: ", number_)) +
+                    binding_in_words(number, places_.cpus[static_cast<std::size_t>(number)],
                                      places_.machine.cores));
       start_rank(number, static_cast<int>(app), paths[app]);
       meeting_.keeper.serve();
@@ -133,8 +134,7 @@ Fd Job::connect_input(const Rank& rank) {
   const bool reads = options_.input == Input::kAll ||
                      (options_.input == Input::kRank && rank.number == options_.input_rank);
   if (!reads) return open_null();
-  if (options_.input == Input::kRank && ::isatty(0) == 1)
-    feed_ = std::make_unique<Feed>(all_.loop, 0);
+  if (options_.input == Input::kRank && ::isatty(0) == 1) feed_ = std::make_unique<Feed>(loop_, 0);
   if (feed_ != nullptr) return feed_->add();
   return options_.input == Input::kAll ? open_again(0) : Fd();
 }
@@ -189,7 +189,7 @@ void Job::watch(Rank& rank) {
   if (!rank.pidfd.valid())
     throw Error(MPI_ERR_OTHER, strf("mpirun cannot watch rank %d: %s; see ulimit -n", rank.number,
                                     std::strerror(errno)));
-  all_.loop.watch(rank.pidfd.get(), EPOLLIN, [this, &rank] { on_exit(rank); });
+  loop_.watch(rank.pidfd.get(), EPOLLIN, [this, &rank] { on_exit(rank); });
 }
 
 std::vector<Hang::Rank> Job::ranks_now() const {

@@ -101,9 +101,11 @@ class Job {
   void reap();
   [[nodiscard]] std::string name_of(const Rank& rank) const;
   [[nodiscard]] std::string words_of_world() const;
-  [[nodiscard]] static std::string fate_of(int others);
+  // "The other rank is being ended.", of all connected worlds.
+  [[nodiscard]] std::string fate(int without = 0);
 
   Surroundings& all_;
+  Loop& loop_;
   const int number_;
   const Options options_;
   std::optional<Parent> parent_;

@@ -31,7 +31,8 @@ std::string Job::name_of(const Rank& rank) const {
               facts_.host.c_str(), rank.pid, rank.app->command[0].c_str());
 }
 
-std::string Job::fate_of(int others) {
+std::string Job::fate(int without) {
+  const int others = all_.running_with(*this) - without;
   if (others == 0) return "No other rank was running.";
   return others == 1 ? "The other rank is being ended."
                      : strf("The other %d ranks are being ended.", others);
@@ -43,7 +44,7 @@ void Job::on_exit(Rank& rank) {
   if (::waitid(P_PID, static_cast<id_t>(rank.pid), &how, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       how.si_pid == 0)
     return look_again(rank);
-  all_.loop.forget(rank.pidfd.get());
+  loop_.forget(rank.pidfd.get());
   rank.pidfd.reset();
   // Prints the rank's last output first.
   outputs.streams.drain(rank.number);
@@ -57,9 +58,8 @@ void Job::on_exit(Rank& rank) {
 // Polls by a timer: the descriptor of a dead rank stays ready until the rank's tracer has reaped
 // it, and a kernel may lack pidfds (a filter refuses pidfd_open).
 void Job::look_again(Rank& rank) {
-  all_.loop.forget(rank.pidfd.get());
-  all_.loop.after(
-      kTracerRound, [this, &rank] { on_exit(rank); }, this);
+  loop_.forget(rank.pidfd.get());
+  loop_.after(kTracerRound, this, [this, &rank] { on_exit(rank); });
 }
 
 void Job::judge(const Rank& rank, const siginfo_t& how) {
@@ -69,8 +69,7 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
     fail(128 + how.si_status,
          strf("%s was killed by signal %d (%s%s%s). %s", name_of(rank).c_str(), how.si_status,
               ::strsignal(how.si_status), limit_of(how.si_status),
-              how.si_code == CLD_DUMPED ? ", core dumped" : "",
-              fate_of(all_.running_with(*this)).c_str()));
+              how.si_code == CLD_DUMPED ? ", core dumped" : "", fate().c_str()));
   } else if (how.si_status != 0 && state == boot::RankState::kFinalised) {
     // The rank has finished MPI, so the others may end normally.
     all_.note_code(*this, how.si_status);
@@ -82,7 +81,7 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
               state == boot::RankState::kInitialised ? " without MPI_Finalize"
               : how.si_status == 127 ? cause_of_127(rank.app->command.front()).c_str()
                                      : "",
-              fate_of(all_.running_with(*this)).c_str()));
+              fate().c_str()));
   } else if (state == boot::RankState::kInitialised) {
     judge_silent_end(rank);
   } else if (running_ > 0) {
@@ -95,22 +94,19 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
 void Job::look_for_awaited_ends() {
   if (looks_for_awaited_) return;
   looks_for_awaited_ = true;
-  all_.loop.after(
-      kSilentGrace,
-      [this] {
-        looks_for_awaited_ = false;
-        if (running_ == 0 || ending_) return;
-        for (const auto& rank : ranks_)
-          if (const Rank* const absent = ended_that_keeps(*rank); absent != nullptr)
-            return fail(1, strf("rank %d%s has ended %s, where rank %d waits for it. %s",
-                                absent->number, words_of_world().c_str(),
-                                meeting_.shared.state(absent->number) == boot::RankState::kStarted
-                                    ? "and never called MPI_Init"
-                                    : "and runs no further MPI program",
-                                rank->number, fate_of(all_.running_with(*this)).c_str()));
-        look_for_awaited_ends();
-      },
-      this);
+  loop_.after(kSilentGrace, this, [this] {
+    looks_for_awaited_ = false;
+    if (running_ == 0 || ending_) return;
+    for (const auto& rank : ranks_)
+      if (const Rank* const absent = ended_that_keeps(*rank); absent != nullptr)
+        return fail(1, strf("rank %d%s has ended %s, where rank %d waits for it. %s",
+                            absent->number, words_of_world().c_str(),
+                            meeting_.shared.state(absent->number) == boot::RankState::kStarted
+                                ? "and never called MPI_Init"
+                                : "and runs no further MPI program",
+                            rank->number, fate().c_str()));
+    look_for_awaited_ends();
+  });
 }
 
 const Job::Rank* Job::ended_that_keeps(const Rank& waiting) const {
@@ -131,15 +127,11 @@ void Job::judge_silent_end(const Rank& rank) {
         strf("%s ended with exit code 0, but without MPI_Finalize. Other ranks may wait for this "
              "rank and will be ended in two seconds.",
              name_of(rank).c_str()));
-  all_.loop.after(
-      kSilentGrace,
-      [this] {
-        if (running_ > 0 && !ending_)
-          fail(1,
-               strf("%d rank%s still ran after another had left without MPI_Finalize. %s", running_,
-                    running_ == 1 ? "" : "s", fate_of(all_.running_with(*this)).c_str()));
-      },
-      this);
+  loop_.after(kSilentGrace, this, [this] {
+    if (running_ > 0 && !ending_)
+      fail(1, strf("%d rank%s still ran after another had left without MPI_Finalize. %s", running_,
+                   running_ == 1 ? "" : "s", fate().c_str()));
+  });
 }
 
 void Job::judge_silent_ends() {
@@ -157,11 +149,10 @@ void Job::on_event() {
   const boot::SharedJob::Abort abort = meeting_.shared.abort();
   if (abort.rank < 0 || abort.rank >= static_cast<int>(ranks_.size()) || ending_) return;
   const int code = (abort.code & 0xff) != 0 ? abort.code & 0xff : 1;
-  const int others =
-      all_.running_with(*this) - (ranks_[static_cast<std::size_t>(abort.rank)]->ended ? 0 : 1);
+  const int runs = ranks_[static_cast<std::size_t>(abort.rank)]->ended ? 0 : 1;
   fail(code, strf("%s aborted the job with code %d%s%s. %s",
                   name_of(*ranks_[static_cast<std::size_t>(abort.rank)]).c_str(), abort.code,
-                  abort.text.empty() ? "" : ": ", abort.text.c_str(), fate_of(others).c_str()));
+                  abort.text.empty() ? "" : ": ", abort.text.c_str(), fate(runs).c_str()));
 }
 
 bool Job::tell_parent(const std::string& text) noexcept {
@@ -179,10 +170,8 @@ void Job::end_ranks(int signal, double timeout) {
   ending_ = true;
   send_all(signal);
   send_all(SIGCONT);
-  all_.loop.after(
-      timeout, [this] { send_all(SIGKILL); }, this);
-  all_.loop.after(
-      timeout + kDeathPatience, [this] { leave_behind(); }, this);
+  loop_.after(timeout, this, [this] { send_all(SIGKILL); });
+  loop_.after(timeout + kDeathPatience, this, [this] { leave_behind(); });
 }
 
 // Neither SIGKILL nor mpirun can end these ranks, but the user can.
@@ -195,8 +184,7 @@ void Job::leave_behind() {
           "%s does not end after SIGKILL: the process is %s. mpirun leaves the process behind.",
           name_of(*rank).c_str(), why_not_ended(rank->pid).c_str()));
   outputs.streams.close_all();
-  all_.loop.after(
-      kDrainPatience, [this] { all_.stop_if_over(); }, this);
+  loop_.after(kDrainPatience, this, [this] { all_.stop_if_over(); });
   all_.look();
 }
 
@@ -212,16 +200,13 @@ bool Job::awaits_worlds() {
 
 void Job::all_ended() {
   constexpr double kRound = 0.005;  // seconds
-  if (!ending_ && awaits_worlds())
-    return all_.loop.after(
-        kRound, [this] { all_ended(); }, this);
+  if (!ending_ && awaits_worlds()) return loop_.after(kRound, this, [this] { all_ended(); });
   judge_silent_ends();
   (void)tell_parent(strf("the ranks of \"%s\" have ended without MPI_Init",
                          options_.apps.front().command.front().c_str()));
   send_all(SIGKILL);
   if (!outputs.streams.all_closed())
-    all_.loop.after(
-        kDrainPatience, [this] { outputs.streams.close_all(); }, this);
+    loop_.after(kDrainPatience, this, [this] { outputs.streams.close_all(); });
   all_.look();
 }
 

@@ -37,7 +37,7 @@ void Loop::forget(int fd) noexcept {
   if (handlers_.erase(fd) != 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-void Loop::after(double seconds, Handler handler, const void* owner) {
+void Loop::after(double seconds, const void* owner, Handler handler) {
   timers_.emplace(now_ns() + static_cast<std::int64_t>(seconds * 1e9),
                   Timer{owner, std::move(handler)});
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -24,8 +25,9 @@ class Loop {
   void watch(int fd, std::uint32_t events, Handler handler);
   void forget(int fd) noexcept;
 
+  void after(double seconds, Handler handler) { after(seconds, nullptr, std::move(handler)); }
   // `owner`: for forget_timers().
-  void after(double seconds, Handler handler, const void* owner = nullptr);
+  void after(double seconds, const void* owner, Handler handler);
   void forget_timers(const void* owner) noexcept;
 
   void post(Handler handler);

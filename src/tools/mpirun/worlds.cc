@@ -96,6 +96,7 @@ void Worlds::start_spawned(const std::shared_ptr<Caller>& caller,
   Options options = parse_request(request);
   options.input = Input::kNone;
   options.quiet = options_.quiet;
+  options.report_bindings = options_.report_bindings;
   options.tag_output = options_.tag_output;
   options.timestamp_output = options_.timestamp_output;
   if (!options_.output_directory.empty())

@@ -108,10 +108,8 @@ TEST(Loop, ForgetsTheTimersOfOneOwner) {
   Loop loop;
   int rings = 0;
   const int one = 1, other = 2;
-  loop.after(
-      0.01, [&] { rings += 1; }, &one);
-  loop.after(
-      0.01, [&] { rings += 10; }, &other);
+  loop.after(0.01, &one, [&] { rings += 1; });
+  loop.after(0.01, &other, [&] { rings += 10; });
   loop.after(0.01, [&] { rings += 100; });
   loop.forget_timers(&one);
   loop.after(0.03, [&] { loop.stop(); });
