@@ -52,7 +52,9 @@ struct Job {
   int app = 0;  // MPI_APPNUM; -1: unknown
   int universe_size = 0;
   bool threads = false;
-  int server_pid = 0;  // mpirun, if an ancestor of all local ranks, else 0
+  bool watched = false;  // the launcher detects hangs
+  std::string door;      // for requests of other worlds (boot/spawn_request.hpp); or empty
+  int server_pid = 0;    // mpirun, if an ancestor of all local ranks, else 0
   Learnt learnt = Learnt::kFenced;
   std::string remark;  // about a confusing message of the launcher
 };
@@ -100,6 +102,12 @@ class Boot {
   // together. Earlier connection infos become invalid.
   void enter_again() noexcept { entry_ = 2; }
 
+  // Tells the launcher the other worlds known to this rank, by hashes of their job ids. Returns the
+  // number of the launcher's ranks on this host, in all worlds.
+  virtual int tell_known_worlds(const std::vector<std::uint64_t>& /*worlds*/) {
+    return static_cast<int>(local_ranks().size());
+  }
+
   // After the next fence, had_sessions() is true on all ranks.
   virtual void tell_session() {}
   [[nodiscard]] virtual bool had_sessions() { return false; }
@@ -129,7 +137,6 @@ class Boot {
   virtual void tell_waiting(std::int64_t /*since_ns*/, std::int64_t /*until_ns*/) noexcept {}
   // `name` points to the name of the last MPI call.
   virtual void tell_call_address(const void* /*name*/) noexcept {}
-  [[nodiscard]] virtual bool is_watched() const noexcept { return false; }
 
   // finalize() is not collective.
   virtual void finalize() = 0;

@@ -4,6 +4,7 @@ boot_sources += \
   src/boot/boot.cc src/boot/boot.hpp src/boot/ways.hpp \
   src/boot/calls.cc src/boot/calls.hpp \
   src/boot/fake.cc src/boot/fake.hpp \
+  src/boot/known_worlds.cc src/boot/known_worlds.hpp \
   src/boot/mpirun_boot.cc \
   src/boot/nodes.cc src/boot/nodes.hpp \
   src/boot/pmix_boot.cc \
@@ -16,4 +17,5 @@ boot_sources += \
   src/boot/provided_boot.cc src/boot/provided.hpp \
   src/boot/shared_job.cc src/boot/shared_job.hpp \
   src/boot/singleton_boot.cc \
+  src/boot/spawn_request.cc src/boot/spawn_request.hpp \
   src/boot/site.cc src/boot/site.hpp

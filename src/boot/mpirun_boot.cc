@@ -14,6 +14,7 @@
 #include "boot/boot.hpp"
 #include "boot/rank_tree.hpp"
 #include "boot/shared_job.hpp"
+#include "boot/spawn_request.hpp"
 #include "boot/ways.hpp"
 #include "mpi.h"
 
@@ -45,6 +46,8 @@ class MpirunBoot final : public Boot {
     job_.universe_size = facts.universe_size;
     job_.server_pid = facts.server_pid;
     job_.learnt = Learnt::kFromLauncher;
+    job_.watched = true;
+    (void)shared_.get(0, kDoorKey, &job_.door);
     program_ = std::max(1, shared_.programs(rank));
     set_launchers_keeper(facts.keeper_fd);
     shared_.set_state(rank, RankState::kInitialised);
@@ -88,6 +91,10 @@ class MpirunBoot final : public Boot {
   }
   FutexWord connection_info_word() noexcept override { return shared_.connection_info_word(); }
   void tell_awaited(int rank) noexcept override { shared_.set_awaited(job_.rank, rank); }
+  int tell_known_worlds(const std::vector<std::uint64_t>& worlds) override {
+    shared_.worlds.set(rank(), worlds);
+    return std::max(size(), shared_.worlds.crowd());
+  }
   void tell_session() override { shared_.set_sessions(); }
   bool had_sessions() override { return shared_.sessions(); }
   ConnectionInfo connection_info(int rank) override {
@@ -125,7 +132,6 @@ class MpirunBoot final : public Boot {
   void tell_call_address(const void* name) noexcept override {
     shared_.questions.set_call_address(rank(), reinterpret_cast<std::uint64_t>(name));
   }
-  bool is_watched() const noexcept override { return true; }
 
   void finalize() override { shared_.set_state(rank(), RankState::kFinalised); }
   void resume() override { shared_.set_state(rank(), RankState::kInitialised); }

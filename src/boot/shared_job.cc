@@ -18,7 +18,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x36746f6f424e5254;
+constexpr std::uint64_t kMagic = 0x37746f6f424e5254;
 constexpr std::size_t kHeapPerRank = 16 * 1024;
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
@@ -73,16 +73,20 @@ struct SharedJob::Record {
 std::size_t SharedJob::bytes_for(int size) {
   const auto ranks = static_cast<std::size_t>(size);
   return sizeof(Header) + ranks * sizeof(Slot) + kHeapBase + ranks * kHeapPerRank +
-         Questions::bytes_for(size);
+         Questions::bytes_for(size) + KnownWorlds::bytes_for(size);
 }
 
 std::size_t SharedJob::heap_end() const noexcept {
-  return map_.size() - Questions::bytes_for(static_cast<int>(size_));
+  const auto size = static_cast<int>(size_);
+  return map_.size() - Questions::bytes_for(size) - KnownWorlds::bytes_for(size);
 }
 
 void SharedJob::set_size(std::uint32_t size) noexcept {
   size_ = size;
-  questions = Questions(map_.data() + heap_end(), static_cast<int>(size));
+  const auto ranks = static_cast<int>(size);
+  std::byte* const end = map_.data() + heap_end();
+  questions = Questions(end, ranks);
+  worlds = KnownWorlds(end + Questions::bytes_for(ranks), ranks);
 }
 
 SharedJob SharedJob::create(int fd, const Facts& facts) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharedJob: memory shared by mpirun's ranks: connection infos, keys, fence, abort.
 // Why: a PMIx client costs a rank 10 ms; this costs two system calls.
-// Layout: header, a slot per rank, an append-only heap of key records, the questions. All data read
-// is checked: a faulty rank may break its own job only.
-// Lifetime: mpirun creates the memory; a rank inherits the descriptor. Threads: many processes may
-// call any function but create() at once.
+// Layout: header, a slot per rank, an append-only heap of key records, questions, known worlds. All
+// data read is checked: a faulty rank may break its own job only. Lifetime: mpirun creates the
+// memory; a rank inherits the descriptor. Threads: many processes may call any function but
+// create() at once.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 
 #include "base/fd.hpp"
 #include "boot/boot.hpp"
+#include "boot/known_worlds.hpp"
 #include "boot/questions.hpp"
 
 namespace tern::boot {
@@ -44,6 +45,7 @@ class SharedJob {
   };
 
   Questions questions;
+  KnownWorlds worlds;
 
   SharedJob() = default;
   static SharedJob create(int fd, const Facts& facts);

@@ -105,6 +105,14 @@ void Worlds::forget(uint32_t index) {
   by_index_.erase(found);
 }
 
+std::vector<uint64_t> Worlds::known() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::vector<uint64_t> hashes;
+  for (const auto& [name, index] : by_name_)
+    if (hashes.empty() || hashes.back() != name.world) hashes.push_back(name.world);
+  return hashes;
+}
+
 std::vector<uint32_t> Worlds::all() const {
   const std::lock_guard<std::mutex> guard(mutex_);
   std::vector<uint32_t> indices;

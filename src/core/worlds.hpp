@@ -56,6 +56,8 @@ class Worlds {
   [[nodiscard]] ProcessName name_of(uint32_t index) const;
   /// For strangers: nodes are negative, and differ from all nodes of the own world.
   [[nodiscard]] int node_of(uint32_t index) const;
+  /// The hashes of all other worlds, each once.
+  [[nodiscard]] std::vector<uint64_t> known() const;
   [[nodiscard]] bool any() const noexcept { return any_; }
   [[nodiscard]] bool is_stranger(uint32_t index) const noexcept { return index >= size_; }
 

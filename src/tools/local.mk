@@ -10,6 +10,7 @@ src/tools/mpirun/debugger.lo: CXXFLAGS += -g
 mpirun_sources += \
   src/tools/mpirun/binding.cc src/tools/mpirun/binding.hpp \
   src/tools/mpirun/debugger.hpp \
+  src/tools/mpirun/door.cc src/tools/mpirun/door.hpp \
   src/tools/mpirun/dry_run.cc src/tools/mpirun/dry_run.hpp \
   src/tools/mpirun/elsewhere.cc src/tools/mpirun/elsewhere.hpp \
   src/tools/mpirun/environment.cc src/tools/mpirun/environment.hpp \
@@ -39,10 +40,13 @@ mpirun_sources += \
   src/tools/mpirun/start_watch.cc src/tools/mpirun/start_watch.hpp \
   src/tools/mpirun/streams.cc src/tools/mpirun/streams.hpp \
   src/tools/mpirun/stuck.cc src/tools/mpirun/stuck.hpp \
+  src/tools/mpirun/surroundings.hpp \
   src/tools/mpirun/wait_graph.cc src/tools/mpirun/wait_graph.hpp \
+  src/tools/mpirun/worlds.cc src/tools/mpirun/worlds.hpp \
   src/base/ended.cc src/base/error.cc src/base/fd.cc src/base/futex.cc src/base/keeper.cc src/base/last_words.cc src/base/learnt_file.cc src/base/log.cc \
   src/base/mail.cc src/base/param_names.cc src/base/params.cc src/base/process_id.cc src/base/wait_report.cc \
-  src/boot/pmix_library.cc src/boot/process_set.cc src/boot/questions.cc src/boot/shared_job.cc \
+  src/boot/known_worlds.cc src/boot/pmix_library.cc src/boot/process_set.cc src/boot/questions.cc src/boot/shared_job.cc \
+  src/boot/spawn_request.cc \
   src/topo/core_hold.cc src/topo/cpus.cc src/topo/hwloc_library.cc src/topo/machine.cc
 nodist_libmpirun_la_SOURCES = gen/coll/algorithm_words.cc
 

@@ -55,7 +55,7 @@ judge() { # judge COMMAND...: success, or a message
   printf 'exit %s after %s s: %s\n' "$code" $((SECONDS - start)) "$(head -c 2000 out err)"
   [ $code != 0 ] && [ $code != 124 ] && [ $code -lt 129 ] && [ $code != 137 ] &&
     ! grep -qE 'killed by signal|terminate called|broken invariant' err &&
-    grep -qE '^(mpirun|\[(rank|tern).*\]|[^ ]*: error while loading|Error).*[a-z]{3}' err
+    grep -qE '^(mpirun|\[(rank|tern).*\]|[^ ]*: error while loading|cannot allocate TLS|Error).*[a-z]{3}' err
 }
 sweep() { # sweep WHERE LIMIT VALUES...: `ulimit LIMIT VALUE` around mpirun, or around each rank
   local where=$1 limit=$2 value wrong=0

@@ -12,6 +12,7 @@
 #include "api/comm/comm_exchange.hpp"
 #include "api/job/membership.hpp"
 #include "api/process.hpp"
+#include "base/blob.hpp"
 #include "base/clock.hpp"
 #include "boot/boot.hpp"
 #include "pml/pml.hpp"
@@ -24,48 +25,13 @@ using core::Worlds;
 constexpr int kTryAgain = MPI_ERR_PENDING;
 constexpr double kSilence = 60;  // seconds that a leader may be silent during the exchange
 
-/// A blob of fields: words, and texts with their length.
-class Writer {
- public:
-  void word(uint64_t value) { text_.append(reinterpret_cast<const char*>(&value), sizeof value); }
-  void text(std::string_view value) {
-    word(value.size());
-    text_.append(value);
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
-
-class Reader {
- public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-  uint64_t word() {
-    uint64_t value;
-    std::memcpy(&value, some(sizeof value).data(), sizeof value);
-    return value;
-  }
-  std::string text() { return std::string(some(word())); }
-
- private:
-  std::string_view some(uint64_t bytes) {
-    if (bytes > rest_.size())
-      throw Error(MPI_ERR_PORT, "the other group's introduction is cut short");
-    const std::string_view found = rest_.substr(0, bytes);
-    rest_.remove_prefix(bytes);
-    return found;
-  }
-  std::string_view rest_;
-};
-
 /// A member's introduction to strangers.
 std::string introduce(const Communicator& comm) {
   btl::AddressBook::LongAddresses rest;
   const btl::ConnectionInfo info = membership().runtime().own_info(&rest);
   core::Process& process = comm.process();
   const core::ProcessName name = process.worlds.name_of(static_cast<uint32_t>(process.world_rank));
-  Writer out;
+  BlobWriter out;
   out.word(name.world);
   out.word(name.rank);
   out.word(static_cast<uint64_t>(process.boot->node(process.world_rank)));
@@ -85,7 +51,7 @@ struct Member {
   btl::AddressBook::LongAddresses rest;
 };
 
-Member member_in(Reader& in) {
+Member member_in(BlobReader& in) {
   Member member;
   member.name.world = in.word();
   member.name.rank = static_cast<uint32_t>(in.word());
@@ -110,7 +76,7 @@ struct Introduction {
 
 constexpr size_t kNumberWords = Worlds::kNumbers / 64;
 
-void write_numbers(Writer& out, const Worlds::Numbers& used) {
+void write_numbers(BlobWriter& out, const Worlds::Numbers& used) {
   for (size_t word = 0; word < kNumberWords; ++word) {
     uint64_t bits = 0;
     for (size_t bit = 0; bit < 64; ++bit) bits |= uint64_t{used[word * 64 + bit]} << bit;
@@ -118,7 +84,7 @@ void write_numbers(Writer& out, const Worlds::Numbers& used) {
   }
 }
 
-Worlds::Numbers numbers_in(Reader& in) {
+Worlds::Numbers numbers_in(BlobReader& in) {
   Worlds::Numbers used;
   for (size_t word = 0; word < kNumberWords; ++word) {
     const uint64_t bits = in.word();
@@ -128,7 +94,7 @@ Worlds::Numbers numbers_in(Reader& in) {
 }
 
 Introduction introduction_in(const std::string& blob) {
-  Reader in(blob);
+  BlobReader in(blob, MPI_ERR_PORT, "the other group's introduction");
   Introduction group;
   group.nonce = in.word();
   for (uint64_t left = in.word(); left > 0; --left) {
@@ -149,7 +115,7 @@ int gather_introduction(Communicator& comm, int code, std::string* all) {
   uint64_t nonce = 0;
   if (code == MPI_SUCCESS)
     code = attempt([&] {
-      Writer out;
+      BlobWriter out;
       write_numbers(out, comm.process().worlds.used());
       own = out.take() + introduce(comm);
       if (::getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
@@ -171,7 +137,7 @@ int gather_introduction(Communicator& comm, int code, std::string* all) {
   std::memcpy(padded.data() + rank * most, own.data(), own.size());
   const int shared = allgather(comm, padded.data(), most, comm.next_derivation());
   if (shared != MPI_SUCCESS) return shared;
-  Writer whole;
+  BlobWriter whole;
   whole.word(cards[0].nonce);
   whole.word(size);
   *all = whole.take();
@@ -352,11 +318,14 @@ int meet_group(Communicator& comm, int root, const Swap& swap, core::Ref<core::G
     code = attempt([&] {
       const Introduction mine = introduction_in(own), other = introduction_in(theirs);
       *id = id_of(mine, other);
-      return admission.admit(mine, other);
+      const int admitted = admission.admit(mine, other);
+      membership().runtime().look_around();
+      return admitted;
     });
     const int agreed = handshake.agree(code);
     if (agreed == MPI_SUCCESS) return guarded([&] { *remote = admission.finish(); });
     admission.undo();
+    membership().runtime().look_around();
     if (agreed != kTryAgain) return agreed;
   }
 }

@@ -125,15 +125,6 @@ std::vector<std::string> split(std::string_view text, char at) {
   return parts;
 }
 
-Fd dial_local(const std::string& name) {
-  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  socklen_t length;
-  const sockaddr_un address = local_address(name, &length);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0)
-    return Fd();
-  return socket;
-}
-
 Fd dial_inet(const std::string& host, int port, const WaitUntil& wait) {
   constexpr double kSeconds = 5;
   sockaddr_in address{};
@@ -205,6 +196,15 @@ class Incoming {
 };
 
 }  // namespace
+
+Fd dial_local(const std::string& name) {
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  socklen_t length;
+  const sockaddr_un address = local_address(name, &length);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0)
+    return Fd();
+  return socket;
+}
 
 // Both ends may send at once, so each end sends and receives at once.
 std::string Link::exchange(const std::string_view* out, size_t most, const WaitUntil& wait,

@@ -28,6 +28,7 @@ class Link {
   /// `most` bytes are accepted.
   [[nodiscard]] std::string receive(size_t most, const WaitUntil& wait, double seconds);
   [[nodiscard]] std::string swap(std::string_view blob, const WaitUntil& wait, double seconds);
+  [[nodiscard]] bool valid() const noexcept { return socket_.valid(); }
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
   int release() noexcept { return socket_.release(); }
 
@@ -53,6 +54,9 @@ class Listener {
   Secret secret_{};
   std::string name_;
 };
+
+/// A stream to the abstract Unix socket `name`; invalid without a listener.
+[[nodiscard]] Fd dial_local(const std::string& name);
 
 /// Throws Error(MPI_ERR_PORT) for an invalid name, and without a listener or an accept.
 [[nodiscard]] Link connect_to(const std::string& name, const WaitUntil& wait, double seconds);

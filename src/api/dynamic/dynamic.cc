@@ -2,13 +2,16 @@
 // MPI functions of the chapter "dynamic" (MPI-5.0 chapter 11).
 #include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "api/attempt.hpp"
@@ -27,6 +30,7 @@ namespace {
 
 using core::Communicator;
 using core::Ref;
+using Command = boot::SpawnCommand;
 
 struct Ports {
   std::mutex mutex;
@@ -92,7 +96,8 @@ std::vector<std::string> options_of(const core::Info* info) {
     std::string_view rest = *lines;
     while (!rest.empty()) {
       const size_t end = std::min(rest.find('\n'), rest.size());
-      if (end > 0) options.insert(options.end(), {"-x", std::string(rest.substr(0, end))});
+      if (rest.substr(0, end).find('=') != std::string_view::npos)
+        options.insert(options.end(), {"-x", std::string(rest.substr(0, end))});
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
@@ -105,45 +110,69 @@ std::vector<std::string> words_of(char* argv[]) {
   return words;
 }
 
-bool has_ended_world(int fd) noexcept {
+bool is_readable(int fd) noexcept {
   pollfd one{fd, POLLIN, 0};
   return ::poll(&one, 1, 0) > 0;
 }
 
-/// The new world has the same universe, and unbound ranks.
-std::vector<std::string> job_options() {
-  const int universe = the_process->boot->job().universe_size;
-  std::vector<std::string> options{"--quiet", "--bind-to", "none"};
-  if (universe > 0) options.insert(options.end(), {"--usize", std::to_string(universe)});
-  return options;
+std::string own_folder() {
+  const std::unique_ptr<char, decltype(&std::free)> folder(::getcwd(nullptr, 0), std::free);
+  if (folder == nullptr)
+    throw Error(MPI_ERR_SPAWN, strf("the working folder is gone: %s", std::strerror(errno)));
+  return folder.get();
 }
 
-Link start_and_accept(const std::vector<Command>& commands, const WaitUntil& wait) {
-  Listener listener;
-  const StartedWorld world =
-      start_world(commands, job_options(), listener.name(), the_process->boot->job().server_pid);
-  static std::atomic<int> started = 0;
-  the_process->boot->put(boot::world_key(started++), world.mpirun);
-  bool ended = false;
+/// Accepts the new world's leader. `fd` is readable after the end of the world.
+Link accept_unless(Listener& listener, int fd, const WaitUntil& wait, bool* ended) {
   const WaitUntil while_alive = [&](const std::function<bool()>& done, double seconds) {
-    return wait([&] { return done() || (ended = has_ended_world(world.alive.get())); }, seconds) &&
-           !ended;
+    return wait([&] { return done() || (*ended = is_readable(fd)); }, seconds) && !*ended;
   };
+  return listener.accept(while_alive, -1);
+}
+
+std::string reason_of_mpirun(Link& mpirun, const WaitUntil& wait) {
+  constexpr size_t kMostReason = 1 << 20;
+  constexpr double kSeconds = 2;
   try {
-    return listener.accept(while_alive, -1);
+    return mpirun.receive(kMostReason, wait, kSeconds);
+  } catch (const Error&) {
+    return "mpirun has ended";
+  }
+}
+
+/// mpirun takes the end of *mpirun for the end of the meeting.
+Link start_and_accept(std::vector<Command> commands, const WaitUntil& wait, Link* mpirun) {
+  Listener listener;
+  const boot::Job& job = the_process->boot->job();
+  const boot::SpawnRequest request{job.id,
+                                   listener.name(),
+                                   own_folder(),
+                                   job.universe_size,
+                                   std::move(commands),
+                                   inheritable_variables()};
+  bool ended = false;
+  std::string why = "the ranks ended before MPI_Init; mpirun's message says why";
+  try {
+    *mpirun = ask_mpirun(request, wait);
+    if (mpirun->valid()) return accept_unless(listener, mpirun->fd(), wait, &ended);
+    const BackgroundWorld world = start_in_background(request, job.server_pid);
+    static std::atomic<int> started = 0;
+    the_process->boot->put(boot::world_key(started++), world.mpirun);
+    return accept_unless(listener, world.alive.get(), wait, &ended);
   } catch (const Error& error) {
-    throw Error(MPI_ERR_SPAWN,
-                ended ? strf("the ranks of \"%s\" ended before MPI_Init; mpirun's message says why",
-                             commands.front().program.c_str())
-                      : std::string(error.what()));
+    if (ended && mpirun->valid()) why = reason_of_mpirun(*mpirun, wait);
+    throw Error(MPI_ERR_SPAWN, ended ? why : std::string(error.what()));
   }
 }
 
 Failure check_commands(int count, const std::vector<Command>& commands) {
   if (count < 1) return failure(MPI_ERR_ARG, "count is %d, but must be 1 or greater", count);
-  for (const Command& one : commands)
+  for (const Command& one : commands) {
     if (one.ranks < 1)
       return failure(MPI_ERR_ARG, "maxprocs is %d, but must be 1 or greater", one.ranks);
+    if (one.program.empty())
+      return failure(MPI_ERR_SPAWN, "command is \"\", but must be a program");
+  }
   return {};
 }
 
@@ -152,12 +181,13 @@ using Commands = std::function<std::vector<Command>()>;
 int spawn(Communicator& comm, int root, int count, const Commands& commands_of, MPI_Comm* intercomm,
           int errcodes[]) {
   std::vector<Command> commands;
+  Link mpirun;
   int code = meet_and_publish(
       comm, root,
       [&](const WaitUntil& wait) {
         commands = commands_of();
         if (const Failure why = check_commands(count, commands)) throw Error(why.code, why.text);
-        return start_and_accept(commands, wait);
+        return start_and_accept(commands, wait, &mpirun);
       },
       intercomm);
   if (code == MPI_ERR_PORT) code = fail(MPI_ERR_SPAWN, "%s", take_last_error().text.c_str());
@@ -289,10 +319,10 @@ int comm_get_parent(MPI_Comm* parent) noexcept {
 }
 
 int meet_parent() noexcept {
-  const char* const port = std::getenv(kParentVariable);
+  const char* const port = std::getenv(boot::kParentVariable);
   if (port == nullptr) return MPI_SUCCESS;
   const std::string name = port;
-  ::unsetenv(kParentVariable);  // a program started by this rank has no parent
+  ::unsetenv(boot::kParentVariable);  // a program started by this rank has no parent
   constexpr double kSeconds = 60;
   return attempt([&] {
     Communicator& world = *the_process->world;

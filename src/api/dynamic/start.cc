@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,8 +12,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "api/process.hpp"
 #include "base/config.hpp"
 #include "base/error.hpp"
+#include "boot/boot.hpp"
 #include "mpi.h"
 
 extern char** environ;
@@ -27,13 +30,15 @@ namespace {
 /// The shell leaves mpirun to process 1, the reaper of orphans.
 constexpr const char* kInBackground = "\"$@\" </dev/null 9>&- & echo $! >&9";
 
-std::vector<std::string> words_for(const std::string& mpirun, const std::vector<Command>& commands,
-                                   const std::vector<std::string>& options) {
-  std::vector<std::string> words{"sh", "-c", kInBackground, "sh", mpirun};
-  words.insert(words.end(), options.begin(), options.end());
-  for (const Command& one : commands) {
-    if (&one != &commands.front()) words.emplace_back(":");
-    words.insert(words.end(), {"-n", std::to_string(one.ranks), "-x", kParentVariable});
+/// The new world has the same universe, and unbound ranks.
+std::vector<std::string> words_for(const std::string& mpirun, const boot::SpawnRequest& request) {
+  std::vector<std::string> words{"sh",   "-c",      kInBackground, "sh",
+                                 mpirun, "--quiet", "--bind-to",   "none"};
+  if (request.universe > 0)
+    words.insert(words.end(), {"--usize", std::to_string(request.universe)});
+  for (const boot::SpawnCommand& one : request.commands) {
+    if (&one != &request.commands.front()) words.emplace_back(":");
+    words.insert(words.end(), {"-n", std::to_string(one.ranks), "-x", boot::kParentVariable});
     words.insert(words.end(), one.options.begin(), one.options.end());
     words.push_back(one.program);
     words.insert(words.end(), one.arguments.begin(), one.arguments.end());
@@ -42,8 +47,8 @@ std::vector<std::string> words_for(const std::string& mpirun, const std::vector<
 }
 
 /// mpirun divides programs by ":", and takes a first "-" for an option.
-void require_plain(const Command& command) {
-  if (command.program.empty() || command.program[0] == '-' || command.program == ":")
+void require_plain(const boot::SpawnCommand& command) {
+  if (command.program[0] == '-' || command.program == ":")
     throw Error(MPI_ERR_SPAWN,
                 strf("command is \"%s\", but must be a program", command.program.c_str()));
   for (const std::string& word : command.arguments)
@@ -111,20 +116,38 @@ struct Pipe {
 
 }  // namespace
 
-StartedWorld start_world(const std::vector<Command>& commands,
-                         const std::vector<std::string>& options, const std::string& port,
-                         int server) {
+std::vector<std::string> inheritable_variables() {
+  std::vector<std::string> variables;
+  for (char** one = environ; *one != nullptr; ++one)
+    if (!is_of_launcher(*one)) variables.emplace_back(*one);
+  return variables;
+}
+
+Link ask_mpirun(const boot::SpawnRequest& request, const WaitUntil& wait) {
+  for (const boot::SpawnCommand& one : request.commands)
+    for (const std::string& word : one.options)
+      if (word == "-host" || word == "-hostfile") return Link();
+  const std::string& door = the_process->boot->job().door;
+  Fd socket = door.empty() ? Fd() : dial_local(door);
+  ucred owner{};
+  socklen_t bytes = sizeof owner;
+  if (!socket.valid() || ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &owner, &bytes) != 0 ||
+      owner.uid != ::getuid())
+    return Link();
+  Link link(std::move(socket));
+  link.send(pack(request), wait, -1);
+  return link;
+}
+
+BackgroundWorld start_in_background(const boot::SpawnRequest& request, int server) {
   const std::string mpirun = install_prefix() + "/bin/mpirun";
   if (::access(mpirun.c_str(), X_OK) != 0) refuse(mpirun, errno);
   Pipe alive, said;
-  for (const Command& one : commands) require_plain(one);
-  std::vector<std::string> words = words_for(mpirun, commands, options);
-  std::vector<char*> arguments = pointers_to(words), environment;
-  for (char** one = environ; *one != nullptr; ++one)
-    if (!is_of_launcher(*one)) environment.push_back(*one);
-  std::string parent = std::string(kParentVariable) + "=" + port;  // hidden from ps
-  environment.push_back(parent.data());
-  environment.push_back(nullptr);
+  for (const boot::SpawnCommand& one : request.commands) require_plain(one);
+  std::vector<std::string> words = words_for(mpirun, request);
+  std::vector<std::string> variables = request.environment;
+  variables.push_back(std::string(boot::kParentVariable) + "=" + request.port);  // hidden from ps
+  std::vector<char*> arguments = pointers_to(words), environment = pointers_to(variables);
   constexpr int kHigh = 16;  // above the descriptors for the child
   const Fd high(::fcntl(alive.in.get(), F_DUPFD_CLOEXEC, kHigh));
   Fd answer(::fcntl(said.in.get(), F_DUPFD_CLOEXEC, kHigh));

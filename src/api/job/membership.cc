@@ -54,7 +54,7 @@ void Membership::count_cores() {
   const boot::Job& job = boot_->job();
   process_.node.ranks = static_cast<int>(job.local_ranks.size());
   process_.node.cpus = shared_cpus(job.server_pid);
-  process_.node.oversubscribed = process_.node.ranks > process_.node.cpus;
+  process_.node.oversubscribed = boot_->tell_known_worlds({}) > process_.node.cpus;
 }
 
 void Membership::enter_job(core::ThreadLevel level) {

@@ -192,7 +192,7 @@ int64_t Runtime::longest_sleep() const noexcept {
   constexpr int64_t kParts = 4;
   const int64_t most = process_.params.longest_sleep;
   const int64_t part = process_.params.hang / kParts;
-  const bool looks = part != 0 && !process_.boot->is_watched();
+  const bool looks = part != 0 && !process_.boot->job().watched;
   return looks && (most == Doorbell::kUntilRung || part < most) ? part : most;
 }
 
@@ -233,6 +233,24 @@ void Runtime::widen() {
   }
   if (thread_ == nullptr) start_thread();
   widened_ = true;
+}
+
+void Runtime::look_around() {
+  const std::lock_guard<std::mutex> guard(widening_);
+  const int crowd = process_.boot->tell_known_worlds(process_.worlds.known());
+  const bool crowded = crowd > process_.node.cpus;
+  if (crowded == process_.node.oversubscribed) return;
+  process_.node.oversubscribed = crowded;
+  if (process_.explain.on())
+    process_.explain.say("crowd",
+                         {{"ranks", static_cast<unsigned long long>(crowd)},
+                          {"cores", static_cast<unsigned long long>(process_.node.cpus)}},
+                         strf("%d ranks of all worlds on %d processors: waiting ranks %s", crowd,
+                              process_.node.cpus, crowded ? "leave their cores" : "keep cores"));
+  std::vector<std::unique_ptr<core::ChannelLock>> locks;
+  for (auto& channel : process_.channels())
+    locks.push_back(std::make_unique<core::ChannelLock>(channel->progress));
+  configure_waiting();
 }
 
 btl::ConnectionInfo Runtime::own_info(btl::AddressBook::LongAddresses* rest) {
@@ -279,6 +297,7 @@ void Runtime::part(const std::vector<uint32_t>& strangers) noexcept {
     }
   }
   for (const uint32_t index : strangers) forget_peer(index);
+  look_around();
 }
 
 void Runtime::forget_peer(uint32_t index) noexcept {

@@ -43,6 +43,8 @@ class Runtime {
   void admit_threads() noexcept;
   /// Makes a transport to other worlds, once. The caller holds no channel's lock. Throws Error.
   void widen();
+  /// After a change of the known worlds: tells the launcher, and counts the host's ranks again.
+  void look_around();
   [[nodiscard]] btl::ConnectionInfo own_info(btl::AddressBook::LongAddresses* rest);
   void learn_peer(const core::Peer& peer, const btl::ConnectionInfo& info,
                   btl::AddressBook::LongAddresses rest);

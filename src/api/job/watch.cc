@@ -53,7 +53,7 @@ class OtherLocks {
 
 HangWatch::HangWatch(core::Process& process) noexcept
     : process_(process),
-      watched_(process.boot->is_watched()),
+      watched_(process.boot->job().watched),
       answered_(process.boot->question().value) {
   process.boot->tell_call_address(&core::current_call.call);
   if (!watched_ && process.params.hang == 0) return;

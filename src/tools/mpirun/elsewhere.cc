@@ -35,7 +35,7 @@ int number_in(const char* name) {
 // Returns the path of a program in PATH, or nothing.
 std::string in_path(const char* program) {
   try {
-    return find_program(program, {});
+    return find_program(program, {}, {}, std::getenv("PATH"));
   } catch (const Error&) {
     return {};
   }

@@ -16,16 +16,18 @@
 
 #include "base/error.hpp"
 #include "mpi.h"
+#include "tools/mpirun/options.hpp"
 
 namespace tern::mpirun {
 
+// Untouched pages cost nothing.
 struct Guard::Table {
   char directory[256];
-  pid_t pids[];
+  pid_t pids[kMostRanks];
 };
 
-Guard::Guard(int ranks) : ranks_(ranks) {
-  const std::size_t bytes = sizeof(Table) + static_cast<std::size_t>(ranks) * sizeof(pid_t);
+Guard::Guard() {
+  constexpr std::size_t bytes = sizeof(Table);
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     throw Error(MPI_ERR_NO_MEM,
@@ -42,7 +44,14 @@ Guard::~Guard() {
   remove_directory();
 }
 
-volatile pid_t* Guard::pid_of(int rank) noexcept { return &table_->pids[rank]; }
+volatile pid_t* Guard::free_place() {
+  for (int tries = 0; tries < kMostRanks; ++tries) {
+    volatile pid_t* const place = &table_->pids[next_];
+    next_ = (next_ + 1) % kMostRanks;
+    if (*place == 0) return place;
+  }
+  throw Error(MPI_ERR_NO_MEM, strf("an mpirun has %d ranks at most, in all worlds", kMostRanks));
+}
 
 void Guard::set_directory(const std::string& path) {
   TERN_ASSERT(path.size() < sizeof table_->directory);
@@ -87,8 +96,8 @@ void Guard::stand_guard(int pipe_end) noexcept {
   char byte;
   while (::read(0, &byte, 1) < 0 && errno == EINTR) {
   }
-  for (int rank = 0; rank < ranks_; ++rank)
-    if (const pid_t pid = table_->pids[rank]; pid > 0) {
+  for (const pid_t pid : table_->pids)
+    if (pid > 0) {
       ::kill(-pid, SIGKILL);
       ::kill(pid, SIGKILL);
     }

@@ -19,13 +19,13 @@ namespace tern::mpirun {
 
 class Guard {
  public:
-  explicit Guard(int ranks);
+  Guard();
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   ~Guard();
 
-  // A new rank writes its pid here before exec; 0 withdraws the pid.
-  [[nodiscard]] volatile pid_t* pid_of(int rank) noexcept;
+  // An empty place for a new rank's pid, written before exec. 0 empties the place. Throws Error.
+  [[nodiscard]] volatile pid_t* free_place();
   void set_directory(const std::string& path);
 
   void keep_alive(Loop& loop);
@@ -38,7 +38,7 @@ class Guard {
 
   Mapping memory_;
   Table* table_;
-  int ranks_;
+  int next_ = 0;  // the place after the last one given
   Fd pipe_;
   Fd pidfd_;
   pid_t pid_ = -1;

@@ -2,6 +2,7 @@
 // Translates mpirun's options for srun and prterun.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "base/error.hpp"
@@ -77,7 +78,7 @@ std::size_t distinct(const std::vector<Host>& hosts) {
 Words program_of(const App& app) {
   Words words = app.command;
   if (!app.search_path.empty())
-    words[0] = find_program(app.command[0], app.directory, app.search_path);
+    words[0] = find_program(app.command[0], app.directory, app.search_path, std::getenv("PATH"));
   return words;
 }
 

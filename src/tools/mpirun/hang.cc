@@ -85,7 +85,7 @@ bool Hang::all_answered() const {
 
 void Hang::collect(int rounds, const std::string& reason, const std::function<void()>& then) {
   if (rounds > 0 && (rounds > rounds_of_asking() - kLeastRounds || !all_answered())) {
-    loop_.after(kRound, [this, rounds, reason, then] { collect(rounds - 1, reason, then); });
+    loop_.after(kRound, this, [this, rounds, reason, then] { collect(rounds - 1, reason, then); });
     return;
   }
   print(reason);
@@ -144,7 +144,7 @@ std::string Hang::line_of(int rank, const Rank& known, WaitNode* node) const {
 void Hang::print(const std::string& reason) {
   const std::vector<Rank> ranks = job_.ranks();
   std::vector<WaitNode> nodes(ranks.size());
-  job_.say(strf("waiting ranks (%s):", reason.c_str()));
+  job_.say(strf("waiting ranks%s (%s):", job_.of_world.c_str(), reason.c_str()));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const int rank = static_cast<int>(i);
     const std::string line = line_of(rank, ranks[i], &nodes[i]);
@@ -156,28 +156,17 @@ void Hang::print(const std::string& reason) {
   if (!verdict.empty()) job_.say("  " + verdict);
 }
 
-void Hang::watch(double seconds) {
-  hang_s_ = seconds;
-  look();
-}
-
-void Hang::look() {
+bool Hang::all_wait(std::int64_t* newest) const {
   const std::vector<Rank> ranks = job_.ranks();
-  std::int64_t newest = 0;
   bool all_wait = !ranks.empty();
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const int rank = static_cast<int>(i);
     if (ranks[i].ended || shared_.in_fence(rank)) continue;
     const std::int64_t since = shared_.questions.waiting_since(rank);
     all_wait &= since > 0;
-    newest = std::max(newest, since);
+    *newest = std::max(*newest, since);
   }
-  const double waited = static_cast<double>(now_ns() - newest) * 1e-9;
-  if (all_wait && newest > reported_ && waited >= hang_s_) {
-    reported_ = newest;
-    report(strf("no rank has made progress in MPI for %.1f s", waited), {});
-  }
-  loop_.after(std::clamp(hang_s_ / 4, 0.05, 5.0), [this] { look(); });
+  return all_wait;
 }
 
 }  // namespace tern::mpirun

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints which ranks wait for which: asks all ranks, and adds the system's view.
-// When: SIGQUIT, --timeout, or TERN_HANG seconds without progress in any rank.
+// When: SIGQUIT, --timeout, or TERN_HANG seconds without progress in any rank of any world.
 // How: mpirun increments a number in the ranks' shared memory. Ranks waiting in MPI check the
 // number before the next sleep and answer there. For ranks outside MPI /proc gives the state.
 // Threads: the loop's. Lifetime: Job.
@@ -29,14 +29,20 @@ class Hang {
   struct HangJob {
     std::function<std::vector<Rank>()> ranks;
     std::function<void(const std::string& line)> say;
+    std::string of_world;  // " of world 2"; empty for the first
   };
 
   Hang(Loop& loop, boot::SharedJob& shared, HangJob job);
+  Hang(const Hang&) = delete;
+  Hang& operator=(const Hang&) = delete;
+  ~Hang() { loop_.forget_timers(this); }
 
   // Asks the ranks, waits briefly for answers, prints, then calls `then` if set.
   void report(const std::string& reason, const std::function<void()>& then);
   void watch_start() { start_.begin(static_cast<int>(job_.ranks().size())); }
-  void watch(double seconds);
+  // Whether no rank can make progress alone; *newest becomes the time of the last wait's begin, if
+  // later.
+  [[nodiscard]] bool all_wait(std::int64_t* newest) const;
 
  private:
   void collect(int rounds, const std::string& reason, const std::function<void()>& then);
@@ -45,8 +51,6 @@ class Hang {
   [[nodiscard]] std::string line_of(int rank, const Rank& known, WaitNode* node) const;
   [[nodiscard]] std::string fence_of(int rank, const std::vector<Rank>& all, WaitNode* node) const;
   [[nodiscard]] std::string last_call(int rank, pid_t pid) const;
-  void look();
-
   Loop& loop_;
   boot::SharedJob& shared_;
   HangJob job_;
@@ -59,8 +63,6 @@ class Hang {
     bool in_fence = false;
   };
   std::vector<Before> before_;
-  double hang_s_ = 0;
-  std::int64_t reported_ = 0;  // the last reported wait
 };
 
 }  // namespace tern::mpirun

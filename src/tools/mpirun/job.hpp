@@ -1,55 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a job: starts and watches the ranks, ends all after a failure, and determines the
-// exit code.
-// Rules: the first failure decides the exit code (128 + signal for a killed rank). A failure before
-// MPI_Finalize ends the other ranks: SIGTERM, half a second later SIGKILL. mpirun names ranks alive
-// five seconds later and leaves them behind. Ranks are reaped after all have ended, to keep their
-// process group ids reserved.
-// Threads: the loop's.
+// The life of a world: the ranks of mpirun's command line (world 0), or of one MPI_Comm_spawn.
+// A job starts and watches ranks, and judges the ends of ranks.
+// Rules: a failure before MPI_Finalize ends the other ranks, also of connected worlds: SIGTERM,
+// half a second later SIGKILL. mpirun names ranks alive five seconds later and leaves them behind.
+// Ranks are reaped after all have ended, to keep their process group ids reserved.
+// Lifetime: Worlds; a spawned world ends with the last rank. Threads: the loop's.
 #pragma once
 
-#include <sys/resource.h>
 #include <sys/types.h>
 
-#include <csignal>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fd.hpp"
+#include "tools/mpirun/door.hpp"
 #include "tools/mpirun/environment.hpp"
 #include "tools/mpirun/feed.hpp"
-#include "tools/mpirun/guard.hpp"
 #include "tools/mpirun/hang.hpp"
-#include "tools/mpirun/loop.hpp"
 #include "tools/mpirun/meeting.hpp"
 #include "tools/mpirun/options.hpp"
 #include "tools/mpirun/outputs.hpp"
 #include "tools/mpirun/placement.hpp"
 #include "tools/mpirun/pmix_server.hpp"
+#include "tools/mpirun/surroundings.hpp"
 
 namespace tern::mpirun {
 
+/// The parent of a spawned world.
+struct Parent {
+  std::shared_ptr<Caller> caller;
+  int world = 0;
+  std::string port;
+};
+
 class Job {
  public:
-  Job(Loop& loop, const Options& options, Places places, const sigset_t& mask);
+  // `inherited`: variables for the ranks. `parent` is set for a spawned world alone.
+  Job(Surroundings& all, int number, Options options, Places places, const char* const* inherited,
+      std::optional<Parent> parent);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
   ~Job();
 
-  void start();
-  [[nodiscard]] int exit_code() const noexcept { return exit_code_.value_or(0); }
+  // `paths`: the program found for each section.
+  void start(const std::vector<std::string>& paths);
 
-  void tell_waiting(const std::string& reason) { hang_.report(reason, {}); }
+  [[nodiscard]] int number() const noexcept { return number_; }
+  [[nodiscard]] const Places& places() const noexcept { return places_; }
+  [[nodiscard]] boot::SharedJob& shared() noexcept { return meeting_.shared; }
+  [[nodiscard]] int running() const noexcept { return running_; }
+  [[nodiscard]] bool is_ending() const noexcept { return ending_; }
+  // Whether all ranks have ended or are left behind, and all output has arrived.
+  [[nodiscard]] bool is_over();
+  // Whether this is a child of `parent` before the meeting.
+  [[nodiscard]] bool awaits(const Job& parent) const noexcept;
+  [[nodiscard]] bool knows(const Job& other) const;
 
   void end_ranks(int signal, double timeout);
-  // A second signal kills the ranks.
-  void interrupt(int signal);
   void send_all(int signal) noexcept;
+  void wake_ranks() noexcept { meeting_.shared.questions.ask(); }
   void continue_all();
+  // Prints the reason, then ends the world.
+  void fail(int exit_code, const std::string& text);
 
   Outputs outputs;
+  Hang& hang() noexcept { return hang_; }
 
  private:
   struct Rank {
@@ -57,24 +75,19 @@ class Job {
     const App* app = nullptr;
     pid_t pid = -1;
     Fd pidfd;
+    volatile pid_t* guarded = nullptr;
     bool ended = false;
     int death = 0;         // exit code, if the job has survived the rank
     int survivors = 0;     // at the death
-    int ended_worlds = 0;  // of the worlds that the rank has started, in order
+    int ended_worlds = 0;  // of the rank's worlds in the background, in order
   };
 
-  struct Original {
-    sigset_t signal_mask;
-    rlimit open_files;
-  };
-
-  [[nodiscard]] bool wants_placement() const;
   void watch(Rank& rank);
   void start_rank(int number, int app_index, const std::string& path);
+  void start_all(const std::vector<std::string>& paths);
   [[nodiscard]] Fd connect_input(const Rank& rank);
   void set_environment();
   void hand_out_learnt();
-  void ranks_started();
   void on_exit(Rank& rank);
   void look_again(Rank& rank);
   void judge(Rank& rank, const siginfo_t& how);
@@ -82,38 +95,36 @@ class Job {
   [[nodiscard]] std::optional<int> code_without_survivors() const;
   void judge_silent_end(const Rank& rank);
   void judge_silent_ends();
+  bool tell_parent(const std::string& text) noexcept;
   void look_for_awaited_ends();
   [[nodiscard]] const Rank* ended_that_keeps(const Rank& waiting) const;
   void on_event();
-  void fail(int exit_code, const std::string& text);
-  void on_timeout();
   [[nodiscard]] std::vector<Hang::Rank> ranks_now() const;
-  void on_lost_output(int error);
   void all_ended();
   [[nodiscard]] bool awaits_worlds();
-  void maybe_stop();
   void leave_behind();
   void reap();
   [[nodiscard]] std::string name_of(const Rank& rank) const;
-  [[nodiscard]] static std::string fate_of(int others);
+  [[nodiscard]] std::string words_of_world() const;
+  // "The other rank is being ended.", of all connected worlds.
+  [[nodiscard]] std::string fate(int without = 0);
 
+  Surroundings& all_;
   Loop& loop_;
-  const Options& options_;
-  Original original_;
+  const int number_;
+  const Options options_;
+  std::optional<Parent> parent_;
   JobFacts facts_;
-  Guard guard_;
   Meeting meeting_;
   Hang hang_;
-  PmixServer pmix_;
+  std::unique_ptr<PmixServer> pmix_;  // libpmix serves one world
   Environment environment_;
   std::unique_ptr<Feed> feed_;
   Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
   int silent_ends_ = 0;
-  std::optional<int> exit_code_;
   bool ending_ = false;
-  bool interrupted_ = false;
   bool looks_for_awaited_ = false;
   bool left_behind_ = false;
 };

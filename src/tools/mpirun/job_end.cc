@@ -20,8 +20,7 @@
 namespace tern::mpirun {
 namespace {
 
-constexpr double kTimeout = 0.5;       // seconds between SIGTERM and SIGKILL after a failure
-constexpr double kUserPatience = 2.0;  // the same after the user's Ctrl-C
+constexpr double kTimeout = 0.5;      // seconds between SIGTERM and SIGKILL after a failure
 constexpr double kSilentGrace = 2.0;  // before ending the others after an exit without MPI_Finalize
 constexpr double kDrainPatience = 0.2;  // for outputs held open by processes that left the job
 constexpr double kDeathPatience = 5.0;  // from SIGKILL to leaving a rank behind
@@ -30,11 +29,12 @@ constexpr double kTracerRound = 0.1;    // between checks whether a tracer has r
 }  // namespace
 
 std::string Job::name_of(const Rank& rank) const {
-  return strf("rank %d on host %s (pid %d, %s)", rank.number, facts_.host.c_str(), rank.pid,
-              rank.app->command[0].c_str());
+  return strf("rank %d%s on host %s (pid %d, %s)", rank.number, words_of_world().c_str(),
+              facts_.host.c_str(), rank.pid, rank.app->command[0].c_str());
 }
 
-std::string Job::fate_of(int others) {
+std::string Job::fate(int without) {
+  const int others = all_.running_with(*this) - without;
   if (others == 0) return "No other rank was running.";
   return others == 1 ? "The other rank is being ended."
                      : strf("The other %d ranks are being ended.", others);
@@ -48,8 +48,7 @@ void Job::on_exit(Rank& rank) {
     return look_again(rank);
   loop_.forget(rank.pidfd.get());
   rank.pidfd.reset();
-  // Prints the rank's last output first. The last stream's end must not stop the loop before the
-  // verdict, so the rank still counts as running.
+  // Prints the rank's last output first.
   outputs.streams.drain(rank.number);
   rank.ended = true;
   --running_;
@@ -62,7 +61,7 @@ void Job::on_exit(Rank& rank) {
 // it, and a kernel may lack pidfds (a filter refuses pidfd_open).
 void Job::look_again(Rank& rank) {
   loop_.forget(rank.pidfd.get());
-  loop_.after(kTracerRound, [this, &rank] { on_exit(rank); });
+  loop_.after(kTracerRound, this, [this, &rank] { on_exit(rank); });
 }
 
 void Job::judge(Rank& rank, const siginfo_t& how) {
@@ -73,10 +72,10 @@ void Job::judge(Rank& rank, const siginfo_t& how) {
     fail(128 + how.si_status,
          strf("%s was killed by signal %d (%s%s%s). %s", name_of(rank).c_str(), how.si_status,
               ::strsignal(how.si_status), limit_of(how.si_status),
-              how.si_code == CLD_DUMPED ? ", core dumped" : "", fate_of(running_).c_str()));
+              how.si_code == CLD_DUMPED ? ", core dumped" : "", fate().c_str()));
   } else if (how.si_status != 0 && state == boot::RankState::kFinalised) {
     // The rank has finished MPI, so the others may end normally.
-    if (!exit_code_) exit_code_ = how.si_status;
+    all_.note_code(*this, how.si_status);
     outputs.say(strf("%s ended with exit code %d after MPI_Finalize.", name_of(rank).c_str(),
                      how.si_status));
   } else if (how.si_status != 0) {
@@ -85,7 +84,7 @@ void Job::judge(Rank& rank, const siginfo_t& how) {
               state == boot::RankState::kInitialised ? " without MPI_Finalize"
               : how.si_status == 127 ? cause_of_127(rank.app->command.front()).c_str()
                                      : "",
-              fate_of(running_).c_str()));
+              fate().c_str()));
   } else if (state == boot::RankState::kInitialised) {
     judge_silent_end(rank);
   } else if (running_ > 0) {
@@ -98,7 +97,7 @@ bool Job::survive(Rank& rank, const siginfo_t& how) {
   if (parameters_of(options_).ft == 0 ||
       meeting_.shared.state(rank.number) != boot::RankState::kInitialised)
     return false;
-  meeting_.shared.questions.ask();
+  all_.wake_ranks();
   const bool exited = how.si_code == CLD_EXITED;
   const std::string end =
       exited ? strf("ended with exit code %d without MPI_Finalize", how.si_status)
@@ -124,16 +123,17 @@ std::optional<int> Job::code_without_survivors() const {
 void Job::look_for_awaited_ends() {
   if (looks_for_awaited_) return;
   looks_for_awaited_ = true;
-  loop_.after(kSilentGrace, [this] {
+  loop_.after(kSilentGrace, this, [this] {
     looks_for_awaited_ = false;
     if (running_ == 0 || ending_) return;
     for (const auto& rank : ranks_)
       if (const Rank* const absent = ended_that_keeps(*rank); absent != nullptr)
-        return fail(1, strf("rank %d has ended %s, where rank %d waits for it. %s", absent->number,
+        return fail(1, strf("rank %d%s has ended %s, where rank %d waits for it. %s",
+                            absent->number, words_of_world().c_str(),
                             meeting_.shared.state(absent->number) == boot::RankState::kStarted
                                 ? "and never called MPI_Init"
                                 : "and runs no further MPI program",
-                            rank->number, fate_of(running_).c_str()));
+                            rank->number, fate().c_str()));
     look_for_awaited_ends();
   });
 }
@@ -156,15 +156,15 @@ void Job::judge_silent_end(const Rank& rank) {
         strf("%s ended with exit code 0, but without MPI_Finalize. Other ranks may wait for this "
              "rank and will be ended in two seconds.",
              name_of(rank).c_str()));
-  loop_.after(kSilentGrace, [this] {
+  loop_.after(kSilentGrace, this, [this] {
     if (running_ > 0 && !ending_)
       fail(1, strf("%d rank%s still ran after another had left without MPI_Finalize. %s", running_,
-                   running_ == 1 ? "" : "s", fate_of(running_).c_str()));
+                   running_ == 1 ? "" : "s", fate().c_str()));
   });
 }
 
 void Job::judge_silent_ends() {
-  if (silent_ends_ == 0 || exit_code_.has_value()) return;
+  if (silent_ends_ == 0 || all_.has_code()) return;
   const std::string who =
       facts_.size == 1 ? "the rank" : strf("%d of %d ranks", silent_ends_, facts_.size);
   fail(1, strf("%s ended with exit code 0, but without MPI_Finalize: the program may be incomplete "
@@ -178,42 +178,29 @@ void Job::on_event() {
   const boot::SharedJob::Abort abort = meeting_.shared.abort();
   if (abort.rank < 0 || abort.rank >= static_cast<int>(ranks_.size()) || ending_) return;
   const int code = (abort.code & 0xff) != 0 ? abort.code & 0xff : 1;
-  const int others = running_ - (ranks_[static_cast<std::size_t>(abort.rank)]->ended ? 0 : 1);
+  const int runs = ranks_[static_cast<std::size_t>(abort.rank)]->ended ? 0 : 1;
   fail(code, strf("%s aborted the job with code %d%s%s. %s",
                   name_of(*ranks_[static_cast<std::size_t>(abort.rank)]).c_str(), abort.code,
-                  abort.text.empty() ? "" : ": ", abort.text.c_str(), fate_of(others).c_str()));
+                  abort.text.empty() ? "" : ": ", abort.text.c_str(), fate(runs).c_str()));
+}
+
+bool Job::tell_parent(const std::string& text) noexcept {
+  return parent_ && parent_->caller->tell(text);
 }
 
 void Job::fail(int exit_code, const std::string& text) {
+  if (tell_parent(text)) return end_ranks(SIGTERM, kTimeout);
   outputs.say(text);
   if (being_debugged()) tell_debugger_aborting(text);
-  if (!exit_code_) exit_code_ = exit_code;
-  end_ranks(SIGTERM, kTimeout);
-}
-
-void Job::on_timeout() {
-  if ((running_ == 0 && !awaits_worlds()) || ending_) return;
-  hang_.report(strf("--timeout after %g seconds", options_.timeout_s), [this] {
-    if ((running_ == 0 && !awaits_worlds()) || ending_) return;
-    fail(124, strf("the job still ran after %g seconds (--timeout): %d of %d ranks. They are being "
-                   "ended.",
-                   options_.timeout_s, running_, facts_.size));
-  });
-}
-
-// A closed reader (`mpirun ... | head`) is no error; a full disk is.
-void Job::on_lost_output(int error) {
-  if (error == EPIPE) return interrupt(SIGPIPE);
-  fail(1, strf("cannot write the ranks' output: %s. The ranks are being ended.",
-               std::strerror(error)));
+  all_.end_connected(*this, exit_code);
 }
 
 void Job::end_ranks(int signal, double timeout) {
   ending_ = true;
   send_all(signal);
   send_all(SIGCONT);
-  loop_.after(timeout, [this] { send_all(SIGKILL); });
-  loop_.after(timeout + kDeathPatience, [this] { leave_behind(); });
+  loop_.after(timeout, this, [this] { send_all(SIGKILL); });
+  loop_.after(timeout + kDeathPatience, this, [this] { leave_behind(); });
 }
 
 // Neither SIGKILL nor mpirun can end these ranks, but the user can.
@@ -226,16 +213,8 @@ void Job::leave_behind() {
           "%s does not end after SIGKILL: the process is %s. mpirun leaves the process behind.",
           name_of(*rank).c_str(), why_not_ended(rank->pid).c_str()));
   outputs.streams.close_all();
-  loop_.after(kDrainPatience, [this] { loop_.stop(); });
-  maybe_stop();
-}
-
-void Job::interrupt(int signal) {
-  if (!exit_code_) exit_code_ = 128 + signal;
-  if (interrupted_) return send_all(SIGKILL);
-  interrupted_ = true;
-  const bool own = signal == SIGPIPE || signal == SIGXCPU;
-  end_ranks(own ? SIGTERM : signal, kUserPatience);
+  loop_.after(kDrainPatience, this, [this] { all_.stop_if_over(); });
+  all_.look();
 }
 
 /// Ranks tell the mpiruns of worlds that they have started (MPI_Comm_spawn).
@@ -250,18 +229,20 @@ bool Job::awaits_worlds() {
 
 void Job::all_ended() {
   constexpr double kRound = 0.005;  // seconds
-  if (!ending_ && awaits_worlds()) return loop_.after(kRound, [this] { all_ended(); });
+  if (!ending_ && awaits_worlds()) return loop_.after(kRound, this, [this] { all_ended(); });
   judge_silent_ends();
-  if (!exit_code_) exit_code_ = code_without_survivors();
+  if (const auto code = code_without_survivors()) all_.note_code(*this, *code);
+  (void)tell_parent(strf("the ranks of \"%s\" have ended without MPI_Init",
+                         options_.apps.front().command.front().c_str()));
   send_all(SIGKILL);
   if (!outputs.streams.all_closed())
-    loop_.after(kDrainPatience, [this] { outputs.streams.close_all(); });
-  maybe_stop();
+    loop_.after(kDrainPatience, this, [this] { outputs.streams.close_all(); });
+  all_.look();
 }
 
-void Job::maybe_stop() {
+bool Job::is_over() {
   const bool over = running_ == 0 && (ending_ || !awaits_worlds());
-  if ((over || left_behind_) && outputs.all_written()) loop_.stop();
+  return (over || left_behind_) && outputs.streams.all_closed();
 }
 
 void Job::reap() {
@@ -269,7 +250,7 @@ void Job::reap() {
   for (const auto& rank : ranks_) {
     const bool waits = rank->ended || !left_behind_;
     if (rank->pid > 0) ::waitpid(rank->pid, nullptr, waits ? 0 : WNOHANG);
-    *guard_.pid_of(rank->number) = 0;
+    if (rank->guarded != nullptr) *rank->guarded = 0;
   }
 }
 

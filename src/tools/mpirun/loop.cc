@@ -23,21 +23,28 @@ Loop::Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(::eventfd(0, EFD_CL
 void Loop::watch(int fd, std::uint32_t events, Handler handler) {
   epoll_event event{};
   event.events = events;
-  event.data.fd = fd;
+  const std::uint32_t serial = ++serials_;
+  event.data.u64 = std::uint64_t{serial} << 32 | static_cast<std::uint32_t>(fd);
   const int verb = handlers_.count(fd) != 0 ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
   if (::epoll_ctl(epoll_.get(), verb, fd, &event) != 0)
     throw Error(MPI_ERR_OTHER,
                 fd < 0 ? std::string("mpirun has no descriptors left; see ulimit -n")
                        : strf("mpirun cannot watch descriptor %d: %s", fd, std::strerror(errno)));
-  handlers_[fd] = std::move(handler);
+  handlers_[fd] = {serial, std::move(handler)};
 }
 
 void Loop::forget(int fd) noexcept {
   if (handlers_.erase(fd) != 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-void Loop::after(double seconds, Handler handler) {
-  timers_.emplace(now_ns() + static_cast<std::int64_t>(seconds * 1e9), std::move(handler));
+void Loop::after(double seconds, const void* owner, Handler handler) {
+  timers_.emplace(now_ns() + static_cast<std::int64_t>(seconds * 1e9),
+                  Timer{owner, std::move(handler)});
+}
+
+void Loop::forget_timers(const void* owner) noexcept {
+  for (auto timer = timers_.begin(); timer != timers_.end();)
+    timer = timer->second.owner == owner ? timers_.erase(timer) : std::next(timer);
 }
 
 void Loop::post(Handler handler) {
@@ -66,7 +73,7 @@ int Loop::milliseconds_to_next_timer() const {
 
 void Loop::run_timers() {
   while (!timers_.empty() && timers_.begin()->first <= now_ns()) {
-    const Handler handler = std::move(timers_.begin()->second);
+    const Handler handler = std::move(timers_.begin()->second.handler);
     timers_.erase(timers_.begin());
     handler();
   }
@@ -77,9 +84,10 @@ void Loop::run() {
   while (running_) {
     const int count = ::epoll_wait(epoll_.get(), events, 64, milliseconds_to_next_timer());
     for (int i = 0; i < count && running_; ++i) {
-      const auto found = handlers_.find(events[i].data.fd);
-      if (found == handlers_.end()) continue;  // an earlier handler has removed it
-      const Handler handler = found->second;   // a copy, because the handler may remove itself
+      const auto found = handlers_.find(static_cast<int>(events[i].data.u64 & UINT32_MAX));
+      if (found == handlers_.end() || found->second.serial != events[i].data.u64 >> 32)
+        continue;                                     // an earlier handler has removed it
+      const Handler handler = found->second.handler;  // a copy: the handler may remove itself
       handler();
     }
     run_timers();

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -24,7 +25,10 @@ class Loop {
   void watch(int fd, std::uint32_t events, Handler handler);
   void forget(int fd) noexcept;
 
-  void after(double seconds, Handler handler);
+  void after(double seconds, Handler handler) { after(seconds, nullptr, std::move(handler)); }
+  // `owner`: for forget_timers().
+  void after(double seconds, const void* owner, Handler handler);
+  void forget_timers(const void* owner) noexcept;
 
   void post(Handler handler);
 
@@ -39,8 +43,18 @@ class Loop {
   Fd epoll_;
   Fd wake_;
   bool running_ = true;
-  std::unordered_map<int, Handler> handlers_;
-  std::multimap<std::int64_t, Handler> timers_;
+  // A number returns after close(), so each watch also has a serial number.
+  struct Watched {
+    std::uint32_t serial;
+    Handler handler;
+  };
+  std::unordered_map<int, Watched> handlers_;
+  std::uint32_t serials_ = 0;
+  struct Timer {
+    const void* owner;
+    Handler handler;
+  };
+  std::multimap<std::int64_t, Timer> timers_;
   std::mutex mutex_;
   std::vector<Handler> posted_;
 };

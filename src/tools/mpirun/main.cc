@@ -7,20 +7,19 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/error.hpp"
 #include "mpi.h"
 #include "tern_config.h"
 #include "tools/mpirun/dry_run.hpp"
 #include "tools/mpirun/elsewhere.hpp"
-#include "tools/mpirun/job.hpp"
 #include "tools/mpirun/loop.hpp"
 #include "tools/mpirun/option_parser.hpp"
-#include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/placement.hpp"
-#include "tools/mpirun/room.hpp"
 #include "tools/mpirun/spawn.hpp"
 #include "tools/mpirun/standard_input.hpp"
+#include "tools/mpirun/worlds.hpp"
 
 namespace tern::mpirun {
 namespace {
@@ -39,38 +38,30 @@ sigset_t block_signals(sigset_t* blocked) {
   return before;
 }
 
-void on_signal(Job& job, int fd) {
+void on_signal(Worlds& worlds, int fd) {
   signalfd_siginfo info{};
   if (::read(fd, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return;
   const int signal = static_cast<int>(info.ssi_signo);
-  if (signal == SIGUSR1 || signal == SIGUSR2) return job.send_all(signal);
-  if (signal == SIGQUIT) return job.tell_waiting("SIGQUIT");
-  if (signal == SIGCONT) return job.continue_all();
-  if (signal == SIGXCPU) job.outputs.say("mpirun has used all CPU time of ulimit -t; the job ends");
-  if (signal != SIGTSTP) return job.interrupt(signal);
-  job.send_all(SIGSTOP);
+  if (signal == SIGUSR1 || signal == SIGUSR2) return worlds.send_all(signal);
+  if (signal == SIGQUIT) return worlds.tell_waiting("SIGQUIT");
+  if (signal == SIGCONT) return worlds.continue_all();
+  if (signal == SIGXCPU)
+    worlds.console.say("mpirun has used all CPU time of ulimit -t; the job ends");
+  if (signal != SIGTSTP) return worlds.interrupt(signal);
+  worlds.send_all(SIGSTOP);
   ::raise(SIGSTOP);
 }
 
-void refuse_without_room(const Options& options) {
-  const bool piped = options.ranks() > 1 && (options.output_directory.empty() ||
-                                             options.tag_output || options.timestamp_output);
-  const std::string lack = lack_in_words(room_here(), options.ranks(), piped ? 2 : 0);
-  if (!lack.empty()) throw Error(MPI_ERR_NO_MEM, lack);
-}
-
 int run(const Options& options, Places places) {
-  refuse_without_room(options);
   sigset_t signals;
   const sigset_t mask = block_signals(&signals);
   Loop loop;
-  Job job(loop, options, std::move(places), mask);
+  Worlds worlds(loop, options, mask);
   const Fd signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC));
-  loop.watch(signal_fd.get(), EPOLLIN, [&] { on_signal(job, signal_fd.get()); });
-  for (const std::string& complaint : parameter_complaints(options)) job.outputs.say(complaint);
-  job.start();
+  loop.watch(signal_fd.get(), EPOLLIN, [&] { on_signal(worlds, signal_fd.get()); });
+  worlds.start(std::move(places));
   loop.run();
-  return job.exit_code();
+  return worlds.exit_code();
 }
 
 // Keeps mpirun's descriptors off the number of a closed standard input.
@@ -96,7 +87,9 @@ int start(Options& options) {
   }
   Places places = place_job(options);
   if (!options.dry_run) return run(options, std::move(places));
-  return std::fputs(dry_run_text(options, places, find_programs(options)).c_str(), stdout) < 0;
+  return std::fputs(
+             dry_run_text(options, places, find_programs(options, std::getenv("PATH"))).c_str(),
+             stdout) < 0;
 }
 
 // Keeps mpirun's descriptors off the number of a closed output.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "base/error.hpp"
 #include "base/param_names.hpp"
@@ -208,30 +209,40 @@ void OptionParser::parse(const std::vector<std::string>& words, const std::strin
 
 namespace {
 
+using Lookup = std::function<const char*(const std::string&)>;
+
 /// The value that the ranks would get without this job's options; empty if absent.
-std::string inherited_value(const Options& options, const std::string& name) {
-  const char* const value = std::getenv(name.c_str());
+std::string inherited_value(const Options& options, const Lookup& inherited,
+                            const std::string& name) {
+  const char* const value = inherited(name);
   const bool drops =
       std::find(options.unset.begin(), options.unset.end(), name) != options.unset.end();
   return value == nullptr || drops ? "" : value;
 }
 
 /// Values of TERN_COLL and TERN_TEST add up: the environment's, the job's, the program's.
-void join_groups(Options& options) {
+void join_groups(Options& options, const Lookup& inherited) {
   const auto join = [](const std::string& before, std::string* value) {
     if (!before.empty()) *value = before + "," + *value;
   };
   for (auto& [name, value] : options.environment)
-    if (adds_up(name)) join(inherited_value(options, name), &value);
+    if (adds_up(name)) join(inherited_value(options, inherited, name), &value);
   for (App& app : options.apps)
     for (auto& [name, value] : app.environment) {
       if (!adds_up(name)) continue;
       const auto of_job =
           std::find_if(options.environment.begin(), options.environment.end(),
                        [&name = name](const auto& pair) { return pair.first == name; });
-      join(of_job != options.environment.end() ? of_job->second : inherited_value(options, name),
+      join(of_job != options.environment.end() ? of_job->second
+                                               : inherited_value(options, inherited, name),
            &value);
     }
+}
+
+void refuse_too_many(const Options& options) {
+  if (options.ranks() > kMostRanks)
+    throw Error(MPI_ERR_ARG, strf("%d ranks are more than the limit of %d per machine",
+                                  options.ranks(), kMostRanks));
 }
 
 }  // namespace
@@ -239,10 +250,31 @@ void join_groups(Options& options) {
 Options parse_options(const std::vector<std::string>& words) {
   Options options;
   OptionParser(options).parse(words);
-  join_groups(options);
-  if (options.ranks() > kMostRanks)
-    throw Error(MPI_ERR_ARG, strf("%d ranks are more than the limit of %d per machine",
-                                  options.ranks(), kMostRanks));
+  join_groups(options, [](const std::string& name) { return std::getenv(name.c_str()); });
+  refuse_too_many(options);
+  return options;
+}
+
+// Programs and arguments may be any words, so the parser sees a stand-in.
+Options parse_request(const boot::SpawnRequest& request) {
+  Options options;
+  for (const boot::SpawnCommand& command : request.commands) {
+    std::vector<std::string> words = command.options;
+    words.emplace_back("program");
+    OptionParser(options).parse(words);
+    App& app = options.apps.back();
+    app.ranks = std::min(command.ranks, kMostRanks + 1);
+    app.command = command.arguments;
+    app.command.insert(app.command.begin(), command.program);
+    if (app.directory.empty())
+      app.directory = request.folder;
+    else if (app.directory[0] != '/')
+      app.directory.insert(0, request.folder + "/");
+    refuse_too_many(options);
+  }
+  join_groups(options,
+              [&](const std::string& name) { return value_in(request.environment, name); });
+  options.universe = std::min(request.universe, kMostRanks);
   return options;
 }
 

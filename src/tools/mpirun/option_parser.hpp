@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser of options and its table.
-// Errors: parse_options() throws tern::Error with the word, its value and the nearest name.
+// Errors: parse_options() and parse_request() throw tern::Error with the word, its value and the
+// nearest name.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "boot/spawn_request.hpp"
 #include "tools/mpirun/options.hpp"
 
 namespace tern::mpirun {
 
 [[nodiscard]] Options parse_options(const std::vector<std::string>& words);
+
+/// The options of programs that a rank starts.
+[[nodiscard]] Options parse_request(const boot::SpawnRequest& request);
 
 [[nodiscard]] std::string help_text();
 

@@ -26,6 +26,14 @@ std::vector<boot::ProcessSet> process_sets_of(const Options& options) {
   return sets;
 }
 
+const char* value_in(const std::vector<std::string>& list, const std::string& name) noexcept {
+  for (const std::string& entry : list)
+    if (entry.size() > name.size() && entry[name.size()] == '=' &&
+        entry.compare(0, name.size(), name) == 0)
+      return entry.c_str() + name.size() + 1;
+  return nullptr;
+}
+
 Pairs variables_of(const Options& options, const App& app) {
   Pairs pairs = options.environment;
   pairs.erase(std::remove_if(pairs.begin(), pairs.end(),

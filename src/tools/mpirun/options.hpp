@@ -76,6 +76,10 @@ struct Options {
 /// Returns all named process sets, each with the ranks of its sections.
 [[nodiscard]] std::vector<boot::ProcessSet> process_sets_of(const Options& options);
 
+/// The value of `name` in a list of NAME=VALUE; null if absent.
+[[nodiscard]] const char* value_in(const std::vector<std::string>& list,
+                                   const std::string& name) noexcept;
+
 inline constexpr int kMostRanks = 65536;
 
 }  // namespace tern::mpirun

@@ -5,15 +5,8 @@
 
 namespace tern::mpirun {
 
-Outputs::Outputs(Loop& loop, const Options& options)
-    : streams(loop), loop_(loop), options_(options), stdout_(loop, 1), stderr_(loop, 2) {
-  stdout_.on_change = stderr_.on_change = [this] {
-    if (stdout_.error() != 0) on_lost(stdout_.error());
-    streams.pause_or_resume();
-    on_change();
-  };
-  streams.on_all_closed = [this] { on_change(); };
-}
+Outputs::Outputs(Loop& loop, Console& console, const Options& options, int world)
+    : streams(loop), loop_(loop), console_(console), options_(options), world_(world) {}
 
 Fd Outputs::connect(int rank, Sink& shown, const char* name) {
   const bool marked = options_.tag_output || options_.timestamp_output;
@@ -26,30 +19,26 @@ Fd Outputs::connect(int rank, Sink& shown, const char* name) {
       if (sink->error() != 0) on_lost(sink->error());
     };
   }
-  const std::string tag = options_.tag_output ? strf("[%d] ", rank) : std::string();
+  std::string tag;
+  if (options_.tag_output) tag = world_ == 0 ? strf("[%d] ", rank) : strf("[%d.%d] ", world_, rank);
   return streams.add(rank, *sink,
                      LineSplitter(tag, LineSplitter::kLongest, options_.timestamp_output));
 }
 
-// A single rank writes directly to mpirun's outputs, because no other lines can mix in.
+// A single rank writes directly to mpirun's outputs, because no other lines can mix in. Worlds that
+// it starts pass whole lines.
 Outputs::Ends Outputs::connect(int rank) {
-  if (options_.ranks() == 1 && !options_.tag_output && !options_.timestamp_output &&
+  if (world_ == 0 && options_.ranks() == 1 && !options_.tag_output && !options_.timestamp_output &&
       options_.output_directory.empty())
     return {};
   Ends ends;
-  ends.output = connect(rank, stdout_, "stdout");
-  ends.error = connect(rank, stderr_, "stderr");
+  ends.output = connect(rank, console_.output, "stdout");
+  ends.error = connect(rank, console_.error, "stderr");
   return ends;
 }
 
-void Outputs::say(const std::string& text) { stderr_.write(this, "mpirun: " + text + "\n"); }
-
 void Outputs::remark(const std::string& text) {
   if (!options_.quiet) say(text);
-}
-
-bool Outputs::all_written() const noexcept {
-  return streams.all_closed() && stdout_.empty() && stderr_.empty();
 }
 
 }  // namespace tern::mpirun

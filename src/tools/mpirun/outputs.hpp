@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All output of a job: the ranks' streams, to mpirun's outputs or the files of --output, and
-// mpirun's messages between lines.
-// Lifetime: ends before the loop. Threads: the loop's.
+// All output of a world: the ranks' streams, to mpirun's outputs or the files of --output, and
+// mpirun's messages between lines. All worlds share one Console.
+// Lifetime: ends before console and loop. Threads: the loop's.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,19 @@
 
 namespace tern::mpirun {
 
+// mpirun's standard outputs.
+struct Console {
+  explicit Console(Loop& loop) : output(loop, 1), error(loop, 2) {}
+  void say(const std::string& text) { error.write(this, "mpirun: " + text + "\n"); }
+  [[nodiscard]] bool all_written() const noexcept { return output.empty() && error.empty(); }
+
+  Sink output, error;
+};
+
 class Outputs {
  public:
-  Outputs(Loop& loop, const Options& options);
+  // `world` 0: of the command line.
+  Outputs(Loop& loop, Console& console, const Options& options, int world);
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
 
@@ -30,21 +40,19 @@ class Outputs {
   };
   [[nodiscard]] Ends connect(int rank);
 
-  void say(const std::string& text);
+  void say(const std::string& text) { console_.say(text); }
   void remark(const std::string& text);
 
-  [[nodiscard]] bool all_written() const noexcept;
-
   Streams streams;
-  Loop::Handler on_change;
   std::function<void(int)> on_lost;
 
  private:
   [[nodiscard]] Fd connect(int rank, Sink& shown, const char* name);
 
   Loop& loop_;
+  Console& console_;
   const Options& options_;
-  Sink stdout_, stderr_;
+  const int world_;
   std::vector<std::unique_ptr<OutputFile>> files_;
 };
 

@@ -110,6 +110,33 @@ Places place_on(topo::Machine machine, Options& options, topo::CoreHold hold) {
   return places;
 }
 
+Places place_beside(const Places& parent, const Cpus& taken, int ranks, topo::CoreHold hold) {
+  Places places{parent.machine, {}, std::move(hold), {}};
+  const auto wanted = static_cast<std::size_t>(ranks);
+  places.cpus.resize(wanted);
+  if (!parent.machine.this_machine || parent.cpus.empty() || parent.cpus[0].empty()) return places;
+  const auto has_one_of = [](const Cpus& cpus) {
+    return [&cpus](const topo::Core& core) {
+      return std::any_of(core.cpus.begin(), core.cpus.end(), [&cpus](int cpu) {
+        return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
+      });
+    };
+  };
+  Cores rest = parent.machine.cores;
+  const auto parents = std::count_if(rest.begin(), rest.end(), has_one_of(parent.cpus[0]));
+  rest.erase(std::remove_if(rest.begin(), rest.end(), has_one_of(taken)), rest.end());
+  const Cores free = places.hold.take(rest);
+  const std::size_t each = std::min(static_cast<std::size_t>(parents), free.size() / wanted);
+  Cpus ours;
+  for (std::size_t i = 0; i < each * wanted; ++i) {
+    Cpus& cpus = places.cpus[i / each];
+    cpus.insert(cpus.end(), free[i].cpus.begin(), free[i].cpus.end());
+    ours.insert(ours.end(), free[i].cpus.begin(), free[i].cpus.end());
+  }
+  places.hold.keep(ours);
+  return places;
+}
+
 Places place_job(Options& options) {
   return place_on(read_machine(options), options, topo::CoreHold());
 }

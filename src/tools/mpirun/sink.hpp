@@ -20,6 +20,11 @@ class Sink {
   // Queues `bytes` from a source. Ends another source's unfinished line first.
   void write(const void* source, std::string_view bytes);
 
+  // The source has ended. Another one may have the same address later.
+  void forget(const void* source) noexcept {
+    if (unfinished_ == source) unfinished_ = this;
+  }
+
   [[nodiscard]] bool empty() const noexcept { return queue_.size() == sent_; }
   [[nodiscard]] bool full() const noexcept { return queue_.size() - sent_ > kFull; }
   // errno of the failed write; 0: none. A failed sink drops all output.

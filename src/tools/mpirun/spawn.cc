@@ -103,7 +103,7 @@ SpawnResult spawn(const Spawn& spawn) noexcept {
 }
 
 std::string find_program(const std::string& program, const std::string& directory,
-                         const std::string& search_path) {
+                         const std::string& search_path, const char* path_variable) {
   if (program.find('/') != std::string::npos) {
     const std::string path = absolute(program, directory);
     if (is_program(path)) return program;
@@ -113,8 +113,8 @@ std::string find_program(const std::string& program, const std::string& director
                           : "the path is not a file";
     throw Error(MPI_ERR_NO_SUCH_FILE, strf("cannot start %s: %s", path.c_str(), why));
   }
-  const char* list = std::getenv("PATH");
-  const std::string usual = list != nullptr ? list : "/usr/local/bin:/usr/bin:/bin";
+  const std::string usual =
+      path_variable != nullptr ? path_variable : "/usr/local/bin:/usr/bin:/bin";
   const std::string rest = search_path.empty() ? usual : search_path + ":" + usual;
   for (std::size_t begin = 0; begin <= rest.size();) {
     const std::size_t end = std::min(rest.find(':', begin), rest.size());
@@ -130,10 +130,10 @@ std::string find_program(const std::string& program, const std::string& director
                    here ? strf("; did you mean ./%s?", program.c_str()).c_str() : ""));
 }
 
-std::vector<std::string> find_programs(const Options& options) {
+std::vector<std::string> find_programs(const Options& options, const char* path) {
   std::vector<std::string> paths;
   for (const App& app : options.apps)
-    paths.push_back(find_program(app.command[0], app.directory, app.search_path));
+    paths.push_back(find_program(app.command[0], app.directory, app.search_path, path));
   return paths;
 }
 

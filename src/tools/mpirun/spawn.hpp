@@ -37,13 +37,13 @@ struct SpawnResult {
 };
 
 // Throws as find_program() does.
-[[nodiscard]] std::vector<std::string> find_programs(const Options& options);
+[[nodiscard]] std::vector<std::string> find_programs(const Options& options, const char* path);
 
 [[nodiscard]] SpawnResult spawn(const Spawn& spawn) noexcept;
 
-// Finds `program` as a shell in `directory` does, searching `search_path` before PATH. Throws
-// tern::Error with the places searched.
+// Finds `program` as a shell in `directory` does, searching `search_path` before `path`, the
+// variable PATH (null: unset). Throws tern::Error with the places searched.
 [[nodiscard]] std::string find_program(const std::string& program, const std::string& directory,
-                                       const std::string& search_path = {});
+                                       const std::string& search_path, const char* path);
 
 }  // namespace tern::mpirun

@@ -18,7 +18,7 @@ void StartWatch::begin(int ranks) {
 }
 
 void StartWatch::look_later() {
-  loop_.after(timeout_ / kLooks, [this] { look(); });
+  loop_.after(timeout_ / kLooks, this, [this] { look(); });
 }
 
 void StartWatch::look() {

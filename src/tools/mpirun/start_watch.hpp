@@ -17,6 +17,9 @@ class StartWatch {
   // `timeout`: seconds without another rank.
   StartWatch(Loop& loop, boot::SharedJob& shared, double timeout,
              std::function<void(const std::string& text)> say);
+  StartWatch(const StartWatch&) = delete;
+  StartWatch& operator=(const StartWatch&) = delete;
+  ~StartWatch() { loop_.forget_timers(this); }
   void begin(int ranks);
 
  private:

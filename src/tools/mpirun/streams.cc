@@ -27,6 +27,11 @@ Fd Streams::add(int rank, Sink& sink, LineSplitter lines) {
   return Fd(ends[1]);
 }
 
+Streams::~Streams() {
+  for (const auto& stream : streams_)
+    if (stream->fd.valid()) loop_.forget(stream->fd.get());
+}
+
 void Streams::watch(Stream& stream) {
   stream.watched = true;
   loop_.watch(stream.fd.get(), EPOLLIN, [this, &stream] { read_once(stream); });
@@ -54,6 +59,7 @@ void Streams::close(Stream& stream) {
   std::string out;
   stream.lines.finish(&out);
   stream.sink->write(&stream, out);
+  stream.sink->forget(&stream);
   if (--open_ == 0 && on_all_closed) on_all_closed();
 }
 

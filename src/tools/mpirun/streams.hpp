@@ -17,6 +17,9 @@ namespace tern::mpirun {
 class Streams {
  public:
   explicit Streams(Loop& loop) : loop_(loop) {}
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+  ~Streams();
 
   // Makes a pipe whose lines go to `sink`; returns the writing end for the rank.
   [[nodiscard]] Fd add(int rank, Sink& sink, LineSplitter lines);

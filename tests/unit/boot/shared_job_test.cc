@@ -38,6 +38,29 @@ TEST(SharedJob, FactsReachTheRanks) {
   EXPECT_EQ(facts.id, "job");
 }
 
+TEST(SharedJob, KnownWorldsAndTheCrowd) {
+  const Memory memory(2);
+  const KnownWorlds& worlds = memory.job.worlds;
+  EXPECT_FALSE(worlds.has(0, 7));
+  worlds.set(0, {});
+  EXPECT_FALSE(worlds.has_met(0));
+  worlds.set(0, {7, 8});
+  EXPECT_TRUE(worlds.has_met(0));
+  EXPECT_TRUE(worlds.has(0, 7));
+  EXPECT_TRUE(worlds.has(0, 8));
+  EXPECT_FALSE(worlds.has(0, 9));
+  EXPECT_FALSE(worlds.has(0, 0)) << "an empty place is no world";
+  EXPECT_FALSE(worlds.has(1, 7));
+  worlds.set(0, {1, 2, 3, 4});
+  EXPECT_TRUE(worlds.has(0, 9)) << "more worlds than places";
+  worlds.set(0, {});
+  EXPECT_FALSE(worlds.has(0, 1));
+  EXPECT_TRUE(worlds.has_met(0));
+  EXPECT_FALSE(worlds.has_met(1));
+  worlds.set_crowd(5);
+  EXPECT_EQ(SharedJob::attach(memory.fd.get()).worlds.crowd(), 5);
+}
+
 TEST(SharedJob, OtherDescriptorsAreNotJobs) {
   EXPECT_FALSE(SharedJob::attach(-1).valid());
   const Fd null(::open("/dev/null", O_RDWR));

@@ -58,6 +58,17 @@ TEST_F(WorldsTest, NodesOfStrangersDifferFromOwnNodes) {
   EXPECT_NE(worlds.node_of(one), worlds.node_of(third));
 }
 
+TEST_F(WorldsTest, KnownWorldsAreListedOnce) {
+  EXPECT_TRUE(worlds.known().empty());
+  const uint32_t first = admit(kOther, 0, 1), second = admit(kOther, 1, 1);
+  ASSERT_NE(admit(kThird, 0, 2), 0U);
+  EXPECT_EQ(worlds.known().size(), 2U);
+  worlds.forget(first);
+  EXPECT_EQ(worlds.known().size(), 2U);
+  worlds.forget(second);
+  EXPECT_EQ(worlds.known(), std::vector<uint64_t>{kThird});
+}
+
 TEST_F(WorldsTest, TheLastHolderTakesTheStrangerOnce) {
   const uint32_t stranger = admit(kOther, 0, 1);  // holds
   worlds.hold({stranger});

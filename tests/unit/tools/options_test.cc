@@ -33,6 +33,28 @@ TEST(Options, OneProgram) {
   EXPECT_FALSE(options.help);
 }
 
+boot::SpawnRequest request_for(const std::vector<std::string>& options) {
+  return {"job", "port", "/here", 7, {{"-n", {":", "--"}, 3, options}}, {"TERN_TEST=a"}};
+}
+
+TEST(Options, OfARequestToStartRanks) {
+  const Options plain = parse_request(request_for({}));
+  ASSERT_EQ(plain.apps.size(), 1u);
+  EXPECT_EQ(plain.apps[0].command, (std::vector<std::string>{"-n", ":", "--"}));
+  EXPECT_EQ(plain.ranks(), 3);
+  EXPECT_EQ(plain.universe, 7);
+  EXPECT_EQ(plain.apps[0].directory, "/here");
+  EXPECT_EQ(parse_request(request_for({"-wdir", "sub"})).apps[0].directory, "/here/sub");
+  EXPECT_EQ(parse_request(request_for({"-wdir", "/top"})).apps[0].directory, "/top");
+  const Options joined = parse_request(request_for({"-x", "TERN_TEST=b"}));
+  EXPECT_EQ(joined.apps[0].environment, (Pairs{{"TERN_TEST", "a,b"}}));
+  EXPECT_THROW((void)parse_request(request_for({"--no-such"})), Error);
+  EXPECT_THROW((void)parse_request(request_for({":", "x"})), Error);
+  boot::SpawnRequest many = request_for({});
+  many.commands[0].ranks = 1 << 20;
+  EXPECT_THROW((void)parse_request(many), Error);
+}
+
 TEST(Options, ANumberNotSaidIsSettledLater) { EXPECT_EQ(parse_options({"a"}).ranks(), 0); }
 
 TEST(Options, EverySpellingOfTheNumber) {

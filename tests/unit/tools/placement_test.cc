@@ -61,6 +61,36 @@ TEST_F(Placement, HowManyRanks) {
   }
 }
 
+TEST_F(Placement, WorldsBesideAnother) {
+  const auto beside = [&](const Places& parent, const Cpus& taken, int ranks) {
+    return place_beside(parent, taken, ranks, topo::CoreHold(root)).cpus;
+  };
+  using All = std::vector<Cpus>;
+  const Places one = place({"--bind-to", "core", "a"});
+  EXPECT_EQ(one.cpus, All{{0}});
+  EXPECT_EQ(beside(one, {0}, 1), All{{1}});
+  EXPECT_EQ(beside(one, {0, 1}, 2), (All{{2}, {3}}));
+  EXPECT_EQ(beside(one, {0}, 4), (All{{}, {}, {}, {}})) << "too few cores";
+  EXPECT_EQ(beside(one, {}, 1), All{{1}}) << "core 0 is held";
+  const Places unbound = place({"--bind-to", "none", "a"});
+  EXPECT_EQ(beside(unbound, {}, 1), All{{}});
+}
+
+TEST_F(Placement, AWorldHoldsItsCores) {
+  const Places two = place({"-n", "2", "--map-by", "slot:PE=1", "a"});
+  const Places child = place_beside(two, {0, 1}, 1, topo::CoreHold(root));
+  EXPECT_EQ(child.cpus, std::vector<Cpus>{{2}});
+  EXPECT_EQ(place_beside(two, {0, 1}, 1, topo::CoreHold(root)).cpus, std::vector<Cpus>{{3}});
+}
+
+TEST_F(Placement, TwoCoresEach) {
+  const Places parent = place({"--map-by", "slot:PE=2", "a"});
+  EXPECT_EQ(place_beside(parent, parent.cpus[0], 1, topo::CoreHold(root)).cpus,
+            (std::vector<Cpus>{{2, 3}}));
+  EXPECT_EQ(place_beside(parent, parent.cpus[0], 2, topo::CoreHold(root)).cpus,
+            (std::vector<Cpus>{{2}, {3}}));
+}
+
 TEST_F(Placement, TasksOfASlurmAllocation) {
   ::setenv("SLURM_JOB_ID", "1", 1);
   ::setenv("SLURM_NTASKS", "3", 1);
