@@ -133,6 +133,10 @@ void HostMemory::enter(uint32_t index, uint32_t process, int32_t pid,
   self.pid.store(pid, std::memory_order_release);
 }
 
+bool HostMemory::has_entered(uint32_t index) const noexcept {
+  return member(index).pid.load(std::memory_order_acquire) != 0;
+}
+
 void HostMemory::leave(uint32_t index) const noexcept {
   member(index).left.store(1, std::memory_order_release);
   ring();

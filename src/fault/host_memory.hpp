@@ -39,6 +39,7 @@ class HostMemory {
 
   /// `process` is the number in the list, `pid` 0 for a process without /proc in common.
   void enter(uint32_t member, uint32_t process, int32_t pid, uint32_t domain) const noexcept;
+  [[nodiscard]] bool has_entered(uint32_t member) const noexcept;
   /// Before the end of MPI: the end of the process is no failure.
   void leave(uint32_t member) const noexcept;
   [[nodiscard]] bool has_left(uint32_t member) const noexcept;

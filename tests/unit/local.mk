@@ -10,6 +10,7 @@ unit_tests += tests/unit/core/topology_test
 unit_tests += tests/unit/core/worlds_test
 unit_tests += tests/unit/fault/agreement_test
 unit_tests += tests/unit/fault/board_test
+unit_tests += tests/unit/fault/host_memory_test
 unit_tests += tests/unit/fault/hosts_test
 unit_tests += tests/unit/io/datarep_test
 unit_tests += tests/unit/io/hints_test
@@ -83,6 +84,7 @@ unit_alone += tests/unit/abi/handles_test
 unit_tests += tests/unit/core/attribute_test
 # The C API in one rank: libtern lacks the entry points.
 unit_alone += tests/unit/api/memory_test
+unit_alone += tests/unit/api/quorum_test
 unit_alone += tests/unit/api/requests_test
 tests_unit_api_requests_test_LDADD = $(entry_objects) libtern.la $(GTEST_LIBS)
 if UNITY

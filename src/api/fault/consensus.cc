@@ -202,11 +202,11 @@ void Consensus::send(const fault::HostMessage& message, uint64_t number) {
   const int code = carrier_->channel().pml->isend_locked(
       data, {carrier_.get(), message.to, kTag, pml::Plane::kInternal}, &one.request);
   if (code == MPI_SUCCESS) return;
-  (void)take_last_error();  // the peer is lost, and its death will be known
+  (void)take_last_error();  // the peer is lost
   sent_.pop_back();
 }
 
-// A member that has reused its entry has left, too.
+// An entry with another id: the member has left.
 bool Consensus::all_have_left() const noexcept {
   if (has_hosts()) return false;
   const core::Deaths* const deaths = &detector_.deaths();

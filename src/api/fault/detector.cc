@@ -61,10 +61,27 @@ void Detector::enter() {
   }
   memory_.enter(own_, static_cast<uint32_t>(process_.world_rank), ::getpid(), proc_domain());
   process_.deaths.admit(memory_.shape().deaths);
+  if (own_ == 0) await_others();
   question_ = boot.question();
   asked_ = question_.value;
   process_.waits.most_sleep_us =
       std::min(process_.waits.most_sleep_us.load(), kBetweenLooksNs / 1000);
+}
+
+// The others open the memory through this process. A rank that dies before is unknown here.
+void Detector::await_others() noexcept {
+  constexpr int64_t kMostNs = 5'000'000'000, kMostSleepUs = 1000;
+  const int64_t since = now_ns();
+  uint32_t entered = 0;
+  const auto all_entered = [&] {
+    while (entered < memory_.shape().members && memory_.has_entered(entered)) ++entered;
+    return entered == memory_.shape().members || now_ns() - since > kMostNs;
+  };
+  core::Progress& progress = process_.channel(0).progress;
+  const core::ChannelLock lock(progress);
+  progress.wait(
+      all_entered, [](WaitReport* report) { report->words += "all ranks to enter MPI"; },
+      kMostSleepUs);
 }
 
 int Detector::member_of(uint32_t peer_index) const noexcept {

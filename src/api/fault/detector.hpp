@@ -44,6 +44,7 @@ class Detector {
   int poll(core::Channel& channel) noexcept;
 
  private:
+  void await_others() noexcept;
   [[nodiscard]] uint32_t peer_of(uint32_t number) const;
   void look() noexcept;
   [[nodiscard]] bool is_due(const core::Progress& progress) noexcept;

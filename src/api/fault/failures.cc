@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI functions of the chapter "fault tolerance" of mpix.h.
+#include <sched.h>
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "api/form.hpp"
 #include "api/job/membership.hpp"
 #include "api/process.hpp"
+#include "base/relax.hpp"
 #include "core/op.hpp"
 #include "mpix.h"
 #include "pml/pml.hpp"
@@ -63,10 +66,25 @@ AgreeRequest* start(Communicator& comm, int* flag, MPI_Comm* newcomm) {
   return faults().agreements().start(comm, flag, newcomm);
 }
 
+/// With more ranks than cores a yield is shorter than a round over all transports.
+void look_briefly(const AgreeRequest& request) noexcept {
+  constexpr int kSpins = 1000, kYields = 50;
+  const bool yields = the_process->node.oversubscribed;
+  for (int i = 0; i < (yields ? kYields : kSpins); ++i) {
+    (void)faults().agreements().poll(*request.channel);
+    if (request.done()) return;
+    if (yields)
+      ::sched_yield();
+    else
+      relax();
+  }
+}
+
 int wait_for(AgreeRequest& request) noexcept {
   core::Progress& progress = request.channel->progress;
   {
     const core::ChannelLock lock(progress);
+    look_briefly(request);
     progress.wait([&] { return request.done(); },
                   [&](WaitReport* report) { request.describe(report); });
   }

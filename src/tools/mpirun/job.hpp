@@ -61,7 +61,6 @@ class Job {
 
   void end_ranks(int signal, double timeout);
   void send_all(int signal) noexcept;
-  void wake_ranks() noexcept { meeting_.shared.questions.ask(); }
   void continue_all();
   // Prints the reason, then ends the world.
   void fail(int exit_code, const std::string& text);
@@ -92,7 +91,6 @@ class Job {
   void look_again(Rank& rank);
   void judge(Rank& rank, const siginfo_t& how);
   [[nodiscard]] bool survive(Rank& rank, const siginfo_t& how);
-  [[nodiscard]] std::optional<int> code_without_survivors() const;
   void judge_silent_end(const Rank& rank);
   void judge_silent_ends();
   bool tell_parent(const std::string& text) noexcept;

@@ -108,16 +108,6 @@ bool Job::survive(Rank& rank, const siginfo_t& how) {
   return true;
 }
 
-/// Returns the code of the first death if the job has survived all ranks.
-std::optional<int> Job::code_without_survivors() const {
-  const Rank* first = nullptr;
-  for (const auto& rank : ranks_) {
-    if (rank->death == 0) return std::nullopt;
-    if (first == nullptr || rank->survivors > first->survivors) first = rank.get();
-  }
-  return first == nullptr ? std::nullopt : std::optional<int>(first->death);
-}
-
 // A rank may end without MPI, or after its last MPI program, unless another rank waits in a fence
 // or in the creation of a session's communicator.
 void Job::look_for_awaited_ends() {
@@ -231,7 +221,11 @@ void Job::all_ended() {
   constexpr double kRound = 0.005;  // seconds
   if (!ending_ && awaits_worlds()) return loop_.after(kRound, this, [this] { all_ended(); });
   judge_silent_ends();
-  if (const auto code = code_without_survivors()) all_.note_code(*this, *code);
+  const auto& first =
+      *std::max_element(ranks_.begin(), ranks_.end(),
+                        [](const auto& a, const auto& b) { return a->survivors < b->survivors; });
+  const auto has_died = [](const auto& rank) { return rank->death != 0; };
+  if (std::all_of(ranks_.begin(), ranks_.end(), has_died)) all_.note_code(*this, first->death);
   (void)tell_parent(strf("the ranks of \"%s\" have ended without MPI_Init",
                          options_.apps.front().command.front().c_str()));
   send_all(SIGKILL);

@@ -162,7 +162,7 @@ int Worlds::running_with(Job& world) {
 }
 
 void Worlds::wake_ranks() noexcept {
-  for (const auto& job : jobs_) job->wake_ranks();
+  for (const auto& job : jobs_) job->shared().questions.ask();
 }
 
 void Worlds::count_ranks() noexcept {
