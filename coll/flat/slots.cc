@@ -198,6 +198,11 @@ bool Slab::over() const noexcept {
   return std::all_of(peers_.begin(), peers_.end(), read_all);
 }
 
+void Slab::part(const core::Peer& peer) noexcept {
+  for (PeerSlab& one : peers_)
+    if (one.peer == &peer) one = {};
+}
+
 template <class Ready>
 void Slab::wait(int rank, const char* what, const Ready& ready) {
   if (ready()) return;

@@ -230,6 +230,8 @@ class Slab {
     if (deep != nullptr) deep->forget();
   }
   [[nodiscard]] bool over() const noexcept;
+  /// The process of another world has left the communicator, and its memory will be unmapped.
+  void part(const core::Peer& peer) noexcept;
 
   std::unique_ptr<Slab> deep;
   uint32_t rooted_calls = 0;

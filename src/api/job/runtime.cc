@@ -2,6 +2,8 @@
 // Runtime: starts the modules bottom up and ends them in reverse.
 #include "api/job/runtime.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,8 +14,10 @@
 #include "api/job/progress_thread.hpp"
 #include "api/job/watch.hpp"
 #include "base/clock.hpp"
+#include "base/digest.hpp"
 #include "base/learnt_file.hpp"
 #include "base/log.hpp"
+#include "base/process_id.hpp"
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
 #include "core/communicator.hpp"
@@ -149,7 +153,7 @@ void Runtime::enter_world() {
 void Runtime::open_bell_pipe() {
   Doorbell* const doorbell = pmls_.front()->engine.transports.doorbell();
   if (doorbell != nullptr && !pmls_.front()->engine.transports.alarms().empty())
-    bell_pipe_ = std::make_unique<BellPipe>(*doorbell);
+    bell_pipes_.push_back(std::make_unique<BellPipe>(*doorbell));
 }
 
 void Runtime::start_thread() {
@@ -176,7 +180,7 @@ Runtime::~Runtime() {
   proxy_.reset();
   process_.proxy = nullptr;
   watch_.reset();
-  bell_pipe_.reset();
+  bell_pipes_.clear();
   colls_.clear();
   for (const auto& channel : process_.channels()) rma::Engine::let_go(*channel);
   while (!pmls_.empty()) pmls_.pop_back();  // the first pml owns the shared parts
@@ -200,7 +204,7 @@ void Runtime::configure_waiting() {
     spins = static_cast<uint32_t>(process_.params.spin) * kPollsPerMicrosecond;
   }
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  process_.waits.most = std::max(1, cores / process_.node.ranks);
+  process_.waits.most = std::max(1, cores / process_.node.all_ranks);
   for (auto& channel : process_.channels()) {
     channel->progress.configure({.doorbell = pmls_.front()->engine.transports.doorbell(),
                                  .spins = spins,
@@ -211,24 +215,58 @@ void Runtime::configure_waiting() {
   }
 }
 
-// All channels, because a peer may use any.
-void Runtime::widen() {
+bool Runtime::reaches_hosts() const noexcept {
+  return pmls_.front()->engine.transports.reaches_hosts();
+}
+
+bool Runtime::reaches_this_host() const noexcept {
+  return pmls_.front()->engine.transports.slabs() != nullptr;
+}
+
+// All channels, because a peer may use any. The doorbell may change.
+void Runtime::widen(bool to_hosts) {
   const std::lock_guard<std::mutex> guard(widening_);
-  if (widened_) return;
+  if (to_hosts ? reaches_hosts() : reaches_this_host()) return;
   process_.meets_worlds = true;
+  thread_.reset();
+  process_.threads.has_progress = false;
   {
     std::vector<std::unique_ptr<core::ChannelLock>> locks;
-    for (auto& channel : process_.channels())
+    for (auto& channel : process_.channels()) {
       locks.push_back(std::make_unique<core::ChannelLock>(channel->progress));
+      channel->progress.wake();
+    }
     for (auto& pml : pmls_) {
       auto* const first = pml == pmls_.front() ? nullptr : &pmls_.front()->engine.transports;
-      pml->engine.transports.widen(pml->engine, first);
+      pml->engine.transports.widen(pml->engine, first, to_hosts);
+      pml->engine.channel.slabs = pml->engine.transports.slabs();
     }
-    if (bell_pipe_ == nullptr) open_bell_pipe();
+    open_bell_pipe();
     configure_waiting();
   }
-  if (thread_ == nullptr) start_thread();
-  widened_ = true;
+  start_thread();
+}
+
+uint64_t Runtime::host() {
+  if (host_ != 0) return host_;
+  const std::string name = process_.boot->host(process_.world_rank);
+  const std::string owner = "." + std::to_string(::geteuid());
+  host_ = digest_text(name.substr(0, name.find('.')) + owner, access_domain()) | 1;
+  process_.worlds.know_host(host_, process_.boot->node(process_.world_rank));
+  return host_;
+}
+
+void Runtime::count_ranks() {
+  const int strangers = process_.worlds.ranks_on(host_);
+  core::Process::Node& node = process_.node;
+  const std::lock_guard<std::mutex> guard(widening_);
+  std::vector<std::unique_ptr<core::ChannelLock>> locks;
+  for (auto& channel : process_.channels())
+    locks.push_back(std::make_unique<core::ChannelLock>(channel->progress));
+  if (node.all_ranks == node.ranks + strangers) return;
+  node.all_ranks = node.ranks + strangers;
+  node.oversubscribed = node.all_ranks > node.cpus;
+  configure_waiting();
 }
 
 btl::ConnectionInfo Runtime::own_info(btl::AddressBook::LongAddresses* rest) {
@@ -241,13 +279,19 @@ btl::ConnectionInfo Runtime::own_info(btl::AddressBook::LongAddresses* rest) {
 
 void Runtime::learn_peer(const core::Peer& peer, const btl::ConnectionInfo& info,
                          btl::AddressBook::LongAddresses rest) {
-  if (!pmls_.front()->engine.transports.reaches_hosts())
-    throw Error(
-        MPI_ERR_OTHER,
-        strf("worlds need UCX or libfabric to reach each other, but TERN_TRANSPORT=%s and this "
-             "build have no such transport; tern_info lists the transports that work here",
-             process_.params.transport.c_str()));
+  if (!peer.shares_memory && !reaches_hosts())
+    throw Error(MPI_ERR_OTHER,
+                strf("worlds without common memory need UCX or libfabric to reach each other, but "
+                     "TERN_TRANSPORT=%s and this build have no such transport; tern_info lists the "
+                     "transports that work here",
+                     process_.params.transport.c_str()));
   pmls_.front()->engine.transports.book().learn(peer, info, std::move(rest));
+}
+
+void Runtime::open_memory(core::Peer& peer) {
+  core::Channel& first = process_.channel(0);
+  const core::ChannelLock lock(first.progress);
+  (void)first.slabs->bell(peer);  // maps the memory
 }
 
 void Runtime::part(const std::vector<uint32_t>& strangers) noexcept {
@@ -266,20 +310,25 @@ void Runtime::part(const std::vector<uint32_t>& strangers) noexcept {
                   [](WaitReport* report) { report->words += "another world to disconnect"; });
   }
   wait_until_quiet();
+  forget(strangers);
+}
+
+void Runtime::forget(const std::vector<uint32_t>& strangers) noexcept {
+  if (strangers.empty()) return;
+  for (const uint32_t index : strangers) process_.worlds.forget(index);
+  count_ranks();
   for (auto& pml : pmls_) {
-    const core::ChannelLock lock(pml->engine.channel.progress);
+    core::Channel& channel = pml->engine.channel;
+    const core::ChannelLock lock(channel.progress);
     for (const uint32_t index : strangers) {
       const core::Peer& peer = process_.peer(index);
+      channel.coll->part(peer);
       pml->engine.peers.forget(peer);
       pml->engine.transports.part(peer);
     }
   }
-  for (const uint32_t index : strangers) forget_peer(index);
-}
-
-void Runtime::forget_peer(uint32_t index) noexcept {
-  pmls_.front()->engine.transports.book().forget(process_.peer(index));
-  process_.worlds.forget(index);
+  btl::AddressBook& book = pmls_.front()->engine.transports.book();
+  for (const uint32_t index : strangers) book.forget(process_.peer(index));
 }
 
 void Runtime::admit_threads() noexcept {
