@@ -351,7 +351,7 @@ bool Meeting::hears_end() noexcept {
 void Meeting::describe(WaitReport* report) const {
   report->words += "other ranks in a collective operation on a file";
   for (size_t i = next_local_; i < locals().size(); ++i)
-    if (locals()[i] != own_.rank()) report->wait_for(own_.peer(locals()[i]).rank);
+    if (locals()[i] != own_.rank()) core::report_wait_for(own_.peer(locals()[i]), report);
 }
 
 }  // namespace tern::io

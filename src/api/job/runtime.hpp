@@ -72,6 +72,7 @@ class Runtime {
   void learn();
   void meet_all();
   void configure_waiting();
+  void limit_sleeps() noexcept;
   [[nodiscard]] int64_t longest_sleep() const noexcept;  // microseconds
   void open_bell_pipe();
   void finish_streams() noexcept;
