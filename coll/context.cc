@@ -45,9 +45,11 @@ Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedule
   places.configure(process.params.coll_levels);
 }
 
+// Worlds start at different times, with different measurements of earlier jobs.
 Selector::MeasuredSources Context::known_to(const core::Communicator& communicator) const noexcept {
   return {lines_of(communicator.inherited),
-          !skips_sessions_ || communicator.session.get() == nullptr};
+          communicator.strangers.empty() &&
+              (!skips_sessions_ || communicator.session.get() == nullptr)};
 }
 
 void Context::learn(const std::string& text, bool skips_sessions) {
