@@ -33,9 +33,9 @@ uint32_t claim_ring_of_strangers(const Segment& segment, uint32_t channel, uint6
   const uint32_t first = segment.shape().first_stranger_ring(channel);
   for (uint32_t i = 0; i < segment.shape().stranger_rings(); ++i) {
     std::atomic<uint64_t>& owner = segment.control(first + i).owner;
-    uint64_t nobody = 0;
+    uint64_t none = 0;
     if (owner.load(std::memory_order_relaxed) != 0 ||
-        !owner.compare_exchange_strong(nobody, writer, std::memory_order_acq_rel))
+        !owner.compare_exchange_strong(none, writer, std::memory_order_acq_rel))
       continue;
     segment.head().claimed[channel].by_strangers.fetch_add(1, std::memory_order_release);
     return first + i;

@@ -298,8 +298,7 @@ void Runtime::learn_peer(const core::Peer& peer, const btl::ConnectionInfo& info
 }
 
 void Runtime::open_memory(core::Peer& peer) {
-  if (process_.params.sm_worlds == 0)
-    throw Error(MPI_ERR_OTHER, "TERN_TEST has sm_worlds=0");
+  if (process_.params.sm_worlds == 0) throw Error(MPI_ERR_OTHER, "TERN_TEST has sm_worlds=0");
   core::Channel& first = process_.channel(0);
   const core::ChannelLock lock(first.progress);
   (void)first.slabs->bell(peer);  // maps the memory
