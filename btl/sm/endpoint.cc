@@ -139,7 +139,8 @@ void SmEndpoint::set_lost() {
 }
 
 bool SmEndpoint::finds_end() noexcept {
-  return to.peer.nspace != 0 && !lost_ && peer_.has_died(to.peer.rank);
+  return to.peer.nspace != 0 && !lost_ && peer_.has_died(to.peer.rank) &&
+         queue.farewell() != RingControl::kAllRead;
 }
 
 bool SmEndpoint::send(const Header& header, const void* payload) noexcept {

@@ -116,7 +116,7 @@ class SmEndpoint final : public Endpoint {
   /// then unuse() gives back ring and blocks.
   [[nodiscard]] bool say_bye() noexcept;
   void unuse() noexcept;
-  /// Whether a stranger has ended; looks now and then.
+  /// Whether a stranger has ended without farewell; looks now and then.
   [[nodiscard]] bool finds_end() noexcept;
   /// The peer has ended: frames are dropped.
   void set_lost();

@@ -16,6 +16,13 @@
 // variant: thread
 //   ranks: 1 2
 //   env: TERN_PROGRESS=thread
+// variant: threads
+//   The parents have several channels.
+//   ranks: 1 2
+//   args: threads
+// variant: both_threads
+//   ranks: 1 2
+//   args: all-threads
 // variant: apart
 //   The children cannot open the memory.
 //   ranks: 1 2
@@ -27,7 +34,8 @@
 
 enum { kKids = 2, kBig = 4 << 20, kSpawns = 50 };
 static char* program;
-static int apart;
+static int apart, dups = 1;
+static const char* kind = "";
 
 static int count_lines(const char* path, const char* with) {
   char line[512];
@@ -161,15 +169,20 @@ static void use(MPI_Comm inter, int is_child) {
   MPI_Comm merged;
   send_big(inter);
   OK(MPI_Intercomm_merge(inter, is_child, &merged));
-  send_small(merged);
-  share_window(merged);
-  add_remotely(merged);
-  reduce(merged);
+  for (int i = 0; i < dups; ++i) {  // in several channels
+    MPI_Comm another;
+    OK(MPI_Comm_dup(merged, &another));
+    send_small(another);
+    share_window(another);
+    add_remotely(another);
+    reduce(another);
+    OK(MPI_Comm_free(&another));
+  }
   OK(MPI_Comm_free(&merged));
 }
 
 static MPI_Comm spawn(int kids, const char* what) {
-  char* arguments[] = {"child", (char*)what, apart ? "apart" : NULL, NULL};
+  char* arguments[] = {"child", (char*)what, (char*)kind, NULL};
   MPI_Comm inter;
   MPI_Info info;
   OK(MPI_Info_create(&info));
@@ -211,10 +224,16 @@ static int child(char** argv) {
 }
 
 int main(int argc, char** argv) {
-  begin(&argc, &argv);
+  const int is_child = argc > 1 && strcmp(argv[1], "child") == 0;
+  kind = argc > 1 ? argv[argc - 1] : "none";
+  apart = strcmp(kind, "apart") == 0;
+  if (strstr(kind, "threads") != NULL) dups = 9;
+  if (strcmp(kind, "all-threads") == 0 || (strcmp(kind, "threads") == 0 && !is_child))
+    begin_with_threads(&argc, &argv);
+  else
+    begin(&argc, &argv);
   program = argv[0];
-  apart = strcmp(argv[argc - 1], "apart") == 0;
-  if (argc > 1 && strcmp(argv[1], "child") == 0) return child(argv);
+  if (is_child) return child(argv);
   for (int round = 0; round < 2; ++round) {  // the second meeting follows a parting
     MPI_Comm first = spawn(kKids, "long"), second;
     use(first, 0);

@@ -120,7 +120,7 @@ Member member_in(Reader& in) {
   member.room = in.word();
   const std::string info = in.text();
   if (info.size() != sizeof member.info)
-    throw Error(MPI_ERR_PORT, "the other group runs another version of Tern");
+    throw Error(MPI_ERR_PORT, "the other group's introduction is damaged");
   std::memcpy(&member.info, info.data(), sizeof member.info);
   for (uint64_t left = in.word(); left > 0; --left) {
     std::string key = in.text();
@@ -158,6 +158,8 @@ Worlds::Numbers numbers_in(Reader& in) {
 Introduction introduction_in(const std::string& blob) {
   Reader in(blob);
   Introduction group;
+  if (in.word() != btl::kWireVersion)
+    throw Error(MPI_ERR_PORT, "the other group runs another version of Tern");
   group.nonce = in.word();
   for (uint64_t left = in.word(); left > 0; --left) {
     group.used |= numbers_in(in);
@@ -200,6 +202,7 @@ int gather_introduction(Communicator& comm, int code, std::string* all) {
   const int shared = allgather(comm, padded.data(), most, comm.next_derivation());
   if (shared != MPI_SUCCESS) return shared;
   Writer whole;
+  whole.word(btl::kWireVersion);
   whole.word(cards[0].nonce);
   whole.word(size);
   *all = whole.take();

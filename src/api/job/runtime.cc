@@ -204,7 +204,7 @@ void Runtime::configure_waiting() {
     spins = static_cast<uint32_t>(process_.params.spin) * kPollsPerMicrosecond;
   }
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  process_.waits.most = std::max(1, cores / process_.node.all_ranks);
+  process_.waits.most = std::max(1, cores / (process_.node.ranks + process_.node.strangers));
   for (auto& channel : process_.channels()) {
     channel->progress.configure({.doorbell = pmls_.front()->engine.transports.doorbell(),
                                  .spins = spins,
@@ -272,9 +272,9 @@ void Runtime::count_ranks() {
   std::vector<std::unique_ptr<core::ChannelLock>> locks;
   for (auto& channel : process_.channels())
     locks.push_back(std::make_unique<core::ChannelLock>(channel->progress));
-  if (node.all_ranks == node.ranks + strangers) return;
-  node.all_ranks = node.ranks + strangers;
-  node.oversubscribed = node.all_ranks > node.cpus;
+  if (node.strangers == strangers) return;
+  node.strangers = strangers;
+  node.oversubscribed = node.ranks + strangers > node.cpus;
   configure_waiting();
 }
 
