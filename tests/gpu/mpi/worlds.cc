@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory between worlds of one host: messages both ways go from device to device, as do
-// those of ranks of one world, and collectives over a merge give the right sums. A child is this
-// program with the argument "child". ranks: 1 2 configurations: 1 4-peers 2-apart
+// Device memory between worlds of one host: messages go from device to device, as those of one
+// world, and collectives over a merge give the right sums. A child is this program.
+// ranks: 1 2
+// configurations: 1 4-peers 2-apart
 #include "trace.hpp"
 
 using namespace tern::test;
