@@ -165,6 +165,30 @@ static void reduce(MPI_Comm merged) {
   }
 }
 
+static MPI_Comm spawn(MPI_Comm from, int kids, const char* what) {
+  char* arguments[] = {"child", (char*)what, (char*)kind, NULL};
+  MPI_Comm inter;
+  MPI_Info info;
+  OK(MPI_Info_create(&info));
+  if (apart) OK(MPI_Info_set(info, "env", "TERN_TEST=sm_worlds=0"));
+  OK(MPI_Comm_spawn(program, arguments, kids, info, 0, from, &inter, MPI_ERRCODES_IGNORE));
+  OK(MPI_Info_free(&info));
+  return inter;
+}
+
+static void meet_briefly(MPI_Comm inter, int is_child) {
+  MPI_Comm merged;
+  int me, all, sum = 0;
+  OK(MPI_Intercomm_merge(inter, is_child, &merged));
+  OK(MPI_Comm_rank(merged, &me));
+  OK(MPI_Comm_size(merged, &all));
+  OK(MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, merged));
+  CHECK_EQ(sum, all * (all - 1) / 2);
+  share_window(merged);
+  OK(MPI_Comm_free(&merged));
+  OK(MPI_Comm_disconnect(&inter));
+}
+
 static void use(MPI_Comm inter, int is_child) {
   MPI_Comm merged;
   send_big(inter);
@@ -178,30 +202,14 @@ static void use(MPI_Comm inter, int is_child) {
     reduce(another);
     OK(MPI_Comm_free(&another));
   }
+  meet_briefly(spawn(merged, 2, "short"), 0);  // from two worlds
   OK(MPI_Comm_free(&merged));
-}
-
-static MPI_Comm spawn(int kids, const char* what) {
-  char* arguments[] = {"child", (char*)what, (char*)kind, NULL};
-  MPI_Comm inter;
-  MPI_Info info;
-  OK(MPI_Info_create(&info));
-  if (apart) OK(MPI_Info_set(info, "env", "TERN_TEST=sm_worlds=0"));
-  OK(MPI_Comm_spawn(program, arguments, kids, info, 0, MPI_COMM_WORLD, &inter,
-                    MPI_ERRCODES_IGNORE));
-  OK(MPI_Info_free(&info));
-  return inter;
 }
 
 static void start_many(void) {
   int files = 0, mappings = 0;
   for (int i = 0; i <= kSpawns; ++i) {
-    MPI_Comm inter = spawn(1, "short"), merged;
-    int sum = 0;
-    OK(MPI_Intercomm_merge(inter, 0, &merged));
-    OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, merged));
-    OK(MPI_Comm_free(&merged));
-    OK(MPI_Comm_disconnect(&inter));
+    meet_briefly(spawn(MPI_COMM_WORLD, 1, "short"), 0);
     if (i == 0) files = count_files(), mappings = count_lines("/proc/self/maps", "tern");
   }
   CHECK_EQ(count_files(), files);
@@ -209,17 +217,14 @@ static void start_many(void) {
 }
 
 static int child(char** argv) {
-  MPI_Comm parent, merged;
-  int sum = 0;
+  MPI_Comm parent;
   OK(MPI_Comm_get_parent(&parent));
   if (strcmp(argv[2], "short") == 0) {
-    OK(MPI_Intercomm_merge(parent, 1, &merged));
-    OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, merged));
-    OK(MPI_Comm_free(&merged));
+    meet_briefly(parent, 1);
   } else {
     use(parent, 1);
+    OK(MPI_Comm_disconnect(&parent));
   }
-  OK(MPI_Comm_disconnect(&parent));
   return end();
 }
 
@@ -235,9 +240,9 @@ int main(int argc, char** argv) {
   program = argv[0];
   if (is_child) return child(argv);
   for (int round = 0; round < 2; ++round) {  // the second meeting follows a parting
-    MPI_Comm first = spawn(kKids, "long"), second;
+    MPI_Comm first = spawn(MPI_COMM_WORLD, kKids, "long"), second;
     use(first, 0);
-    second = spawn(1, "long");
+    second = spawn(MPI_COMM_WORLD, 1, "long");
     use(second, 0);
     OK(MPI_Comm_disconnect(&first));
     OK(MPI_Comm_disconnect(&second));

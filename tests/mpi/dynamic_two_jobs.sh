@@ -12,6 +12,8 @@ cat >pair.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 enum { kBig = 4 << 20 };
 static int rank, size;
@@ -58,6 +60,19 @@ static int talk(MPI_Comm inter, int serves) {
   free(out);
   return good;
 }
+static MPI_Comm join(int serves) {
+  struct sockaddr_un name = {AF_UNIX, "socket"};
+  MPI_Comm inter;
+  int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (serves) {
+    if (bind(fd, (struct sockaddr*)&name, sizeof name) != 0 || listen(fd, 1) != 0) exit(8);
+    fd = accept(fd, NULL, NULL);
+  } else {
+    while (connect(fd, (struct sockaddr*)&name, sizeof name) != 0) usleep(1000);
+  }
+  MPI_Comm_join(fd, &inter);
+  return inter;
+}
 static int is_abort(int code) {
   int class = 0;
   MPI_Error_class(code, &class);
@@ -70,6 +85,13 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (strcmp(dies, "join") == 0) {
+    MPI_Comm inter = join(serves);
+    const int good = talk(inter, serves);
+    MPI_Comm_disconnect(&inter);
+    MPI_Finalize();
+    return good ? 0 : 1;
+  }
   if (rank == 0) serves ? open_port() : find_port();
   if (*dies == '\0') {
     int good = 1;
@@ -132,6 +154,7 @@ export TERN_TRANSPORT=sm
 check "two jobs of 1 rank" both 1
 check "two jobs of 2 ranks" both 2
 check "two processes without mpirun" alone
+check "two processes with a socket" alone join
 for dies in receive send reduce ireduce; do
   check "death of a process during $dies" alone $dies
   check "death of a job of 2 during $dies" both 2 $dies
