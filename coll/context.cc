@@ -153,11 +153,10 @@ Measured* Context::explain(CommState& state, const Question& question, const Cho
 }
 
 bool Context::shares_memory(const core::Communicator& communicator) const noexcept {
-  if (channel.slabs == nullptr || communicator.inter()) return false;
+  if (communicator.inter()) return false;
   if (communicator.size() < 2 || communicator.size() > kMostRanks) return false;
   for (int rank = 0; rank < communicator.size(); ++rank)
-    if (rank != communicator.rank() && !channel.slabs->reaches(communicator.peer(rank)))
-      return false;
+    if (rank != communicator.rank() && !communicator.shares_memory_with(rank)) return false;
   return true;
 }
 

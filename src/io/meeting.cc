@@ -72,7 +72,7 @@ int Meeting::connect(const std::vector<uint32_t>& slabs) {
     if (rank == own_.rank()) {
       one.board = mine_;
     } else if (slab_ != core::Slabs::kNone && slab != core::Slabs::kNone &&
-               slabs_->reaches(own_.peer(rank))) {
+               own_.shares_memory_with(rank)) {
       one.board = reinterpret_cast<Board*>(
           slabs_->of(own_.peer(rank), core::Slabs::Size::kSmall, slab) + kSlabHead);
       one.bell = &slabs_->bell(own_.peer(rank));

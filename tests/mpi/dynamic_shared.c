@@ -212,7 +212,10 @@ static void start_many(void) {
     meet_briefly(spawn(MPI_COMM_WORLD, 1, "short"), 0);
     if (i == 0) files = count_files(), mappings = count_lines("/proc/self/maps", "tern");
   }
-  CHECK_EQ(count_files(), files);
+  if (apart)
+    CHECK(count_files() < files + kSpawns / 10);  // sockets close later
+  else
+    CHECK_EQ(count_files(), files);
   CHECK_EQ(count_lines("/proc/self/maps", "tern"), mappings);
 }
 

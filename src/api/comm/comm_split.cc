@@ -119,9 +119,8 @@ int color_on_host(int host, int number) {
 
 /// With strangers: the lowest rank in `parent` with memory shared.
 int lowest_sharing(const Communicator& parent) {
-  const core::Slabs* const slabs = parent.channel().slabs;
   for (int rank = 0; rank < parent.rank(); ++rank)
-    if (slabs != nullptr && slabs->reaches(parent.peer(rank))) return rank;
+    if (parent.shares_memory_with(rank)) return rank;
   return parent.rank();
 }
 

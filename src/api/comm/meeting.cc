@@ -21,11 +21,12 @@ namespace {
 
 using core::Communicator;
 using core::Worlds;
-/// Requests to meet again, by severity; error classes are smaller.
-constexpr int kTryAgain = 1 << 20;
+/// Outcomes by severity; error classes are smaller. All but the first are requests to meet again.
+constexpr int kApart = 1 << 20;
+constexpr int kTryAgain = kApart + 1;
 constexpr int kTryHosts = kTryAgain + 1;
 constexpr int kTryWithoutMemory = kTryHosts + 1;
-constexpr bool is_failure(int code) noexcept { return code != MPI_SUCCESS && code < kTryAgain; }
+constexpr bool is_failure(int code) noexcept { return code != MPI_SUCCESS && code < kApart; }
 
 /// Both groups have the same ways.
 struct Ways {
@@ -276,7 +277,8 @@ class Admission {
     runtime.count_ranks();
     for (const auto& [index, member] : made)
       runtime.learn_peer(process_.peer(index), member->info, member->rest);
-    return open_memory(made) ? MPI_SUCCESS : kTryWithoutMemory;
+    if (!open_memory(made)) return kTryWithoutMemory;
+    return is_apart(own) || is_apart(theirs) ? kApart : MPI_SUCCESS;
   }
   void undo() {
     process_.worlds.let_go(held_);
@@ -297,6 +299,15 @@ class Admission {
         return false;
       }
     return true;
+  }
+
+  /// Whether this process shares no memory with a process of another world on this host.
+  bool is_apart(const Introduction& group) {
+    return std::any_of(group.members.begin(), group.members.end(), [this](const Member& member) {
+      const auto index = process_.worlds.find(member.name);
+      return member.host == membership().runtime().host() && index &&
+             process_.worlds.is_stranger(*index) && !process_.peer(*index).shares_memory;
+    });
   }
 
   core::Process& process_;
@@ -410,8 +421,7 @@ class Handshake {
 
 }  // namespace
 
-int meet_group(Communicator& comm, int root, const Swap& swap, core::Ref<core::Group>* remote,
-               core::ContextId* id) {
+int meet_group(Communicator& comm, int root, const Swap& swap, Met* met) {
   Handshake handshake(comm, root, swap);
   for (Ways ways;;) {
     std::string own, theirs;
@@ -425,11 +435,13 @@ int meet_group(Communicator& comm, int root, const Swap& swap, core::Ref<core::G
     Admission admission(comm.process(), ways);
     code = attempt([&] {
       const Introduction mine = introduction_in(own), other = introduction_in(theirs);
-      *id = id_of(mine, other);
+      met->id = id_of(mine, other);
       return admission.admit(mine, other);
     });
     const int agreed = handshake.agree(code);
-    if (agreed == MPI_SUCCESS) return guarded([&] { *remote = admission.finish(); });
+    met->apart = agreed == kApart;
+    if (agreed == MPI_SUCCESS || met->apart)
+      return guarded([&] { met->remote = admission.finish(); });
     admission.undo();
     if (is_failure(agreed)) return agreed;
     ways.hosts = ways.hosts || agreed >= kTryHosts;
@@ -452,13 +464,14 @@ int meet_world(Communicator& comm, int root, const Dial& dial, core::Ref<Communi
     if (!link) link = dial(wait);
     return link->swap(own, wait, kSilence);
   };
-  core::Ref<core::Group> remote;
-  core::ContextId id;
-  const int code = meet_group(comm, root, over_link, &remote, &id);
+  Met met;
+  const int code = meet_group(comm, root, over_link, &met);
   if (code != MPI_SUCCESS) return code;
   return guarded([&] {
-    *made = core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id, remote);
-    release(*remote);
+    *made =
+        core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), met.id, met.remote);
+    (*made)->apart = met.apart;
+    release(*met.remote);
   });
 }
 
