@@ -34,6 +34,9 @@ class alignas(64) Membership {
     return identity_ ? static_cast<uint32_t>(rank) : target().peer_index(rank);
   }
 
+  /// Some members of different worlds on a host share no memory; equal on all members.
+  bool apart = false;
+
  private:
   Process& process_;
   const Ref<Group> group_, remote_;

@@ -20,7 +20,7 @@ using Swap = std::function<std::string(const std::string& own)>;
 struct Met {
   core::Ref<core::Group> remote;
   core::ContextId id;
-  bool apart = false;  // see core::Communicator
+  bool apart = false;  // see core::Membership
 };
 
 /// Makes all ranks of both groups known to each other, and holds them until release(). Collective

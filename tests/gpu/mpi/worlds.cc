@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory between worlds of one host: messages go from device to device, as those of one
-// world, and collectives over a merge give the right sums. A child is this program.
+// Device memory between worlds of one host: messages go from device to device, and collectives over
+// a merge give the right sums. The program starts itself.
 // ranks: 1 2
 // configurations: 1 4-peers 2-apart
 #include "trace.hpp"
