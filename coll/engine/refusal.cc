@@ -71,6 +71,9 @@ Notice make_notice(Notice::Says says, CallNumber number, int rank, const Failure
   return notice;
 }
 
+/// Each member hears of a death, and ends its collectives itself.
+bool all_know(const Failure& why) noexcept { return why.code == MPIX_ERR_PROC_FAILED; }
+
 RefusalState& trouble_of(CommRefusals& state) {
   if (state.trouble == nullptr) state.trouble = std::make_unique<RefusalState>();
   return *state.trouble;
@@ -236,7 +239,7 @@ void Refusals::freeing(const core::Communicator& comm) noexcept {
 
 void Refusals::refuse_call(core::Communicator& comm, CallNumber number,
                            const Failure& why) noexcept {
-  if (others(comm) == 0 || comm.fate.dead_locked()) return;
+  if (others(comm) == 0 || comm.fate.dead_locked() || all_know(why)) return;
   comm.numbers.tags += kTagsApart;
   try {
     CommRefusals& state = under_way_.state_of(comm);
@@ -429,7 +432,6 @@ void Refusals::interrupt(core::Communicator& comm) noexcept {
   }
 }
 
-// No notice is needed: each member hears of the death, and ends its collectives itself.
 void Refusals::end_with_failed(CommRefusals& state) {
   const core::Communicator& comm = state.communicator;
   if (state.fate.dead_locked() || !comm.has_failed_member()) return;
@@ -462,8 +464,10 @@ int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
   if (TERN_UNLIKELY(comm.fate.dead_locked())) return comm.fate.fail();
   const auto* const state = static_cast<const CommRefusals*>(comm.coll.get());
   if (TERN_LIKELY(state == nullptr || !state->fate.dead_locked())) return MPI_SUCCESS;
+  const Failure why = state->fate.reason();
   try {
-    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->fate.reason()));
+    if (!all_know(why))
+      tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
   } catch (const std::bad_alloc&) {
     log_line("no memory to notify the other ranks of a persistent collective not started");
   }
@@ -472,7 +476,7 @@ int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
 
 void Refusals::broken_off(core::Communicator& comm, CallNumber number,
                           const Failure& why) noexcept {
-  if (comm.fate.dead_locked() || why.code == MPIX_ERR_PROC_FAILED) return;
+  if (comm.fate.dead_locked() || all_know(why)) return;
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
   } catch (const std::bad_alloc&) {
