@@ -10,7 +10,7 @@
 
 namespace tern::btl {
 
-inline constexpr uint32_t kWireVersion = 17;
+inline constexpr uint32_t kWireVersion = 18;
 
 struct ConnectionInfo {
   uint32_t wire_version;

@@ -59,33 +59,42 @@ Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
   } else {
     for (const auto& btl : first->btls_) btls_.push_back(btl->for_channel(sink, channel));
   }
-  for (const auto& btl : btls_) use(*btl);
+  use_all();
 }
 
-void Table::use(Btl& btl) {
-  if (btl.is_polled()) polled_.push_back(&btl);
-  if (doorbell_ == nullptr) doorbell_ = btl.doorbell();
-  if (slabs_ == nullptr) slabs_ = btl.slabs();
+void Table::use_all() {
+  polled_.clear();
+  doorbell_ = nullptr;
+  slabs_ = nullptr;
+  for (const auto& btl : btls_) {
+    if (btl->is_polled()) polled_.push_back(btl.get());
+    if (doorbell_ == nullptr) doorbell_ = btl->doorbell();
+    if (slabs_ == nullptr) slabs_ = btl->slabs();
+  }
 }
 
-void Table::widen(Sink& sink, Table* first) {
-  const auto between = [](const auto& btl) { return btl->may_lose_peers(); };
-  if (reaches_hosts()) return;
+void Table::widen(Sink& sink, Table* first, bool to_hosts) {
+  const auto is_wanted = [to_hosts](const auto& btl) {
+    return to_hosts ? btl->may_lose_peers() : btl->name() == std::string_view(sm::kTransport.name);
+  };
+  if (std::any_of(btls_.begin(), btls_.end(), is_wanted)) return;
+  std::unique_ptr<Btl> made;
   if (first != nullptr) {
-    const auto made = std::find_if(first->btls_.begin(), first->btls_.end(), between);
-    if (made == first->btls_.end()) return;
-    btls_.push_back((*made)->for_channel(sink, channel_));
-    return use(*btls_.back());
+    const auto there = std::find_if(first->btls_.begin(), first->btls_.end(), is_wanted);
+    if (there != first->btls_.end()) made = (*there)->for_channel(sink, channel_);
+  } else {
+    for (const Transport* transport : transports())
+      if (made == nullptr && transport != &self::kTransport &&
+          (transport == &sm::kTransport) != to_hosts &&
+          process_.params.permits_transport(transport->name))
+        made = transport->make(process_, sink, *book_);
   }
-  for (const Transport* transport : transports()) {
-    if (transport == &self::kTransport || transport == &sm::kTransport ||
-        !process_.params.permits_transport(transport->name))
-      continue;
-    auto made = transport->make(process_, sink, *book_);
-    if (made == nullptr) continue;
-    btls_.push_back(std::move(made));
-    return use(*btls_.back());
-  }
+  if (made == nullptr) return;
+  btls_.insert(to_hosts ? btls_.end()
+                        : std::find_if(btls_.begin(), btls_.end(),
+                                       [](const auto& btl) { return btl->may_lose_peers(); }),
+               std::move(made));
+  use_all();
 }
 
 bool Table::reaches_hosts() const noexcept {
@@ -123,11 +132,16 @@ Table::~Table() = default;
 
 namespace {
 [[noreturn]] void unreachable(const core::Process& process, const core::Peer& peer) {
-  const bool here = process.boot != nullptr && process.boot->is_local(static_cast<int>(peer.rank));
+  const bool here = peer.nspace == 0 && process.boot != nullptr &&
+                    process.boot->is_local(static_cast<int>(peer.rank));
   throw Error(MPI_ERR_OTHER,
-              strf("no transport reaches rank %u, which is on %s host (TERN_TRANSPORT=%s); "
+              strf("no transport reaches rank %u, which is %s (TERN_TRANSPORT=%s); "
                    "tern_info lists the transports that work here, and the needs of the others",
-                   peer.rank, here ? "this" : "another", process.params.transport.c_str()));
+                   peer.rank,
+                   here               ? "on this host"
+                   : peer.nspace == 0 ? "on another host"
+                                      : "of another world",
+                   process.params.transport.c_str()));
 }
 }  // namespace
 

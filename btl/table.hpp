@@ -20,11 +20,10 @@ class Table {
 
   [[nodiscard]] ConnectionInfo own_info() const { return book_->own(); }
   void list_addresses(ConnectionInfo& info);
-  /// For processes of other worlds: makes a transport between hosts, unless the job has such a
-  /// transport already. `first` is
-  /// channel 0's table, widened before, or null for channel 0. The caller holds the channel's lock.
-  /// Throws Error.
-  void widen(Sink& sink, Table* first);
+  /// For processes of other worlds: makes the transport of a host, or one between hosts, unless the
+  /// job has such a transport already. `first` is channel 0's table, widened before, or null for
+  /// channel 0. The caller holds the channel's lock. Throws Error.
+  void widen(Sink& sink, Table* first, bool to_hosts);
   [[nodiscard]] bool reaches_hosts() const noexcept;
   /// See Btl.
   [[nodiscard]] bool say_bye(const core::Peer& peer) noexcept;
@@ -50,7 +49,7 @@ class Table {
 
  private:
   void make_all(Sink& sink);
-  void use(Btl& btl);
+  void use_all();
 
   core::Process& process_;
   const std::shared_ptr<AddressBook> book_;

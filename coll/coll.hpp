@@ -60,6 +60,8 @@ class Coll final : UnderWay, ScheduleMaker {
   [[nodiscard]] bool all_read() noexcept {
     return context_.flights.all_read() && context_.refusals.all_told();
   }
+  /// No communicator has the process of another world any more.
+  void part(const core::Peer& peer) noexcept { context_.flights.part(peer); }
 
  private:
   struct Executor;

@@ -45,9 +45,11 @@ Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedule
   places.configure(process.params.coll_levels);
 }
 
+// Worlds start at different times, with different measurements of earlier jobs.
 Selector::MeasuredSources Context::known_to(const core::Communicator& communicator) const noexcept {
   return {lines_of(communicator.inherited),
-          !skips_sessions_ || communicator.session.get() == nullptr};
+          communicator.strangers.empty() &&
+              (!skips_sessions_ || communicator.session.get() == nullptr)};
 }
 
 void Context::learn(const std::string& text, bool skips_sessions) {
@@ -151,11 +153,10 @@ Measured* Context::explain(CommState& state, const Question& question, const Cho
 }
 
 bool Context::shares_memory(const core::Communicator& communicator) const noexcept {
-  if (channel.slabs == nullptr || communicator.inter()) return false;
+  if (communicator.inter()) return false;
   if (communicator.size() < 2 || communicator.size() > kMostRanks) return false;
   for (int rank = 0; rank < communicator.size(); ++rank)
-    if (rank != communicator.rank() && !channel.slabs->reaches(communicator.peer(rank)))
-      return false;
+    if (rank != communicator.rank() && !communicator.shares_memory_with(rank)) return false;
   return true;
 }
 

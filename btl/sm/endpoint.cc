@@ -29,6 +29,29 @@ uint32_t claim_ring(const Segment& segment, uint32_t channel, uint64_t writer) {
   return ring;
 }
 
+uint32_t claim_ring_of_strangers(const Segment& segment, uint32_t channel, uint64_t writer) {
+  const uint32_t first = segment.shape().first_stranger_ring(channel);
+  for (uint32_t i = 0; i < segment.shape().stranger_rings(); ++i) {
+    std::atomic<uint64_t>& owner = segment.control(first + i).owner;
+    uint64_t none = 0;
+    if (owner.load(std::memory_order_relaxed) != 0 ||
+        !owner.compare_exchange_strong(none, writer, std::memory_order_acq_rel))
+      continue;
+    segment.head().claimed[channel].by_strangers.fetch_add(1, std::memory_order_release);
+    return first + i;
+  }
+  throw Error(MPI_ERR_OTHER,
+              strf("rank %u of another world has no ring left: a process shares memory with %u "
+                   "processes of other worlds at most; disconnect some",
+                   segment.head().rank, kMostStrangers));
+}
+
+uint32_t claim_ring(const Shared& shared, const Destination& to, const Segment& segment) {
+  const uint64_t writer = RingControl::name(to.peer.there, shared.own_rank, shared.own_channel);
+  return to.peer.nspace == 0 ? claim_ring(segment, to.channel, writer)
+                             : claim_ring_of_strangers(segment, to.channel, writer);
+}
+
 }  // namespace
 
 bool Attached::gone(uint32_t rank) noexcept {
@@ -36,6 +59,7 @@ bool Attached::gone(uint32_t rank) noexcept {
 }
 
 // The message about a dead rank appears only without a launcher, which would end this rank as well.
+// A stranger's end fails its messages.
 bool Attached::has_died(uint32_t rank) noexcept {
   constexpr int64_t kBetweenLooksNs = 50'000'000;
   std::atomic<uint32_t>& gone = segment.head().gone;
@@ -46,11 +70,10 @@ bool Attached::has_died(uint32_t rank) noexcept {
   next_look_ns = now + kBetweenLooksNs;
   if (is_first || address.is_own_process() || !has_ended(address.pid_here())) return false;
   gone = SegmentHead::kDied;
-  if (!tolerates_deaths)
-    log_line(
-        "rank %u has died without leaving MPI (process %d); MPI_Finalize does not wait for this "
-        "rank",
-        rank, address.pid);
+  if (is_stranger || tolerates_deaths) return true;
+  log_line(
+      "rank %u has died without leaving MPI (process %d); MPI_Finalize does not wait for this rank",
+      rank, address.pid);
   return true;
 }
 
@@ -67,11 +90,11 @@ SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, Attached& pe
       segment_(peer.segment),
       copy_(shared, peer, leads_to.peer.rank),
       claims_(shared, peer.segment) {
-  const uint32_t ring =
-      claim_ring(segment_, to.channel, RingControl::name(shared.own_rank, shared.own_channel));
+  const uint32_t ring = claim_ring(shared, to, segment_);
   const uint32_t lines = segment_.shape().ring_lines;  // the peer may have another sm_ring
   inline_limit_ = std::min(shared.inline_limit, std::max<size_t>(lines / 8, 1) * kLine);
-  writer_ = RingWriter(segment_.ring(ring), lines, &segment_.control(ring));
+  control_ = &segment_.control(ring);
+  writer_ = RingWriter(segment_.ring(ring), lines, control_);
   shared_.pool.add(in_flight_);
 }
 
@@ -81,10 +104,49 @@ void SmQueue::bind(uint32_t index) noexcept {
   bound_ = true;
 }
 
+uint32_t SmQueue::farewell() noexcept {
+  if (!bound_) return 0;
+  const uint32_t said = ring_.farewell();
+  Frame frame;
+  return said == 0 || peek(&frame) ? 0 : said;
+}
+
+void SmQueue::unbind(bool peer_has_ended) noexcept {
+  if (bound_) ring_.clear_all(peer_has_ended);
+  bound_ = false;
+}
+
+bool SmEndpoint::say_bye() noexcept {
+  if (lost_) return true;
+  const uint32_t heard = queue.farewell();
+  const uint32_t says = heard == 0 ? RingControl::kLast : RingControl::kAllRead;
+  if (said_ != says) {
+    said_ = says;
+    control_->farewell.store(says, std::memory_order_release);
+    shared_.ring_bell_of(segment_);
+  }
+  return heard == RingControl::kAllRead;
+}
+
+void SmEndpoint::unuse() noexcept {
+  shared_.pool.remove(in_flight_);
+  queue.unbind(lost_);
+}
+
+void SmEndpoint::set_lost() {
+  dropped_.resize(kBlockBytes);
+  lost_ = true;
+}
+
+bool SmEndpoint::finds_end() noexcept {
+  return to.peer.nspace != 0 && !lost_ && peer_.has_died(to.peer.rank) &&
+         queue.farewell() != RingControl::kAllRead;
+}
+
 bool SmEndpoint::send(const Header& header, const void* payload) noexcept {
   if (TERN_LIKELY(header.bytes <= kInline)) {
     Line* line = writer_.reserve(1);
-    if (TERN_UNLIKELY(line == nullptr)) return false;
+    if (TERN_UNLIKELY(line == nullptr)) return lost_;  // dropped
     copy_bytes(line->bytes + sizeof(Header), payload, header.bytes);
     writer_.publish(line, header, 1);
     shared_.ring_bell_of(segment_);
@@ -100,8 +162,8 @@ bool SmEndpoint::send(const Header& header, const void* payload) noexcept {
 std::byte* SmEndpoint::begin(size_t bytes) noexcept {
   const bool in_ring = bytes <= inline_limit_;
   open_lines_ = in_ring ? lines_for(bytes) : 1;
-  open_line_ = writer_.reserve(open_lines_);
-  if (open_line_ == nullptr) return nullptr;
+  open_line_ = TERN_LIKELY(!lost_) ? writer_.reserve(open_lines_) : nullptr;
+  if (open_line_ == nullptr) return lost_ ? dropped_.data() : nullptr;
   if (in_ring) {
     open_block_ = Pool::kNone;
     return open_line_->bytes + sizeof(Header);
@@ -111,10 +173,11 @@ std::byte* SmEndpoint::begin(size_t bytes) noexcept {
 }
 
 std::byte* SmEndpoint::begin_fragment(size_t bytes) noexcept {
-  return shared_.pool.in_flight(in_flight_) < shared_.fragments ? begin(bytes) : nullptr;
+  return lost_ || shared_.pool.in_flight(in_flight_) < shared_.fragments ? begin(bytes) : nullptr;
 }
 
 void SmEndpoint::commit(const Header& header) noexcept {
+  if (TERN_UNLIKELY(open_line_ == nullptr)) return;
   Header sent = header;
   if (open_block_ != Pool::kNone) {
     const PoolPayload where{open_block_};

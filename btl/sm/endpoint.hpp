@@ -40,6 +40,7 @@ struct Attached {
   /// calls check the process every 50 ms.
   [[nodiscard]] bool gone(uint32_t rank) noexcept;
   [[nodiscard]] bool has_died(uint32_t rank) noexcept;
+  bool is_stranger = false;
 };
 
 class SmQueue final : public FrameQueue {
@@ -50,6 +51,9 @@ class SmQueue final : public FrameQueue {
   void bind(uint32_t index) noexcept;
   [[nodiscard]] bool bound() const noexcept { return bound_; }
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
+  /// The farewell of a stranger whose frames have all been read, or 0.
+  [[nodiscard]] uint32_t farewell() noexcept;
+  void unbind(bool peer_has_ended) noexcept;
 
  private:
   void take_lines() noexcept;
@@ -109,6 +113,17 @@ class SmEndpoint final : public Endpoint {
   const char* transport() const noexcept override { return "sm"; }
   const char* reason() const noexcept override { return "shared memory: the same host"; }
 
+  /// For strangers. say_bye() is true once both ends have read all frames, or the peer has ended;
+  /// then unuse() gives back ring and blocks.
+  [[nodiscard]] bool say_bye() noexcept;
+  void unuse() noexcept;
+  /// Whether a stranger has ended without farewell; looks now and then.
+  [[nodiscard]] bool finds_end() noexcept;
+  /// The peer has ended: frames are dropped.
+  void set_lost();
+  [[nodiscard]] bool lost() const noexcept { return lost_; }
+  [[nodiscard]] int pid() const noexcept { return peer_.address.pid; }
+
   SmQueue queue;
 
  private:
@@ -124,6 +139,10 @@ class SmEndpoint final : public Endpoint {
   uint64_t open_lines_ = 0;
   uint32_t open_block_ = Pool::kNone;
   Pool::InFlight in_flight_;
+  RingControl* control_ = nullptr;
+  uint32_t said_ = 0;
+  bool lost_ = false;
+  std::vector<std::byte> dropped_;
 };
 
 }  // namespace tern::btl::sm

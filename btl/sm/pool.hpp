@@ -43,6 +43,16 @@ class Pool {
     share_ = std::max<size_t>(reserve_ / readers_.size(), 1);
   }
 
+  /// The reader has read all blocks, or has ended.
+  void remove(InFlight& reader) noexcept {
+    while (reader.count_ != 0) {
+      segment_.flag(reader.first_).busy.store(0, std::memory_order_relaxed);
+      reclaim(reader);
+    }
+    std::erase(readers_, &reader);
+    share_ = std::max<size_t>(reserve_ / std::max<size_t>(readers_.size(), 1), 1);
+  }
+
   /// take() returns kNone if the reader's allowance is used up.
   [[nodiscard]] uint32_t take(InFlight& reader) noexcept {
     reclaim(reader);

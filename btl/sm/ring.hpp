@@ -17,6 +17,14 @@
 
 namespace tern::btl::sm {
 
+/// Readies a ring for another writer, after the last writer's farewell or end.
+inline void clear(Line* lines, uint64_t count, RingControl* control) noexcept {
+  for (uint64_t i = 0; i < count; ++i) std::memset(lines + i, 0, sizeof(uint64_t));
+  control->consumed.store(0, std::memory_order_relaxed);
+  control->farewell.store(0, std::memory_order_relaxed);
+  control->owner.store(0, std::memory_order_release);
+}
+
 inline constexpr size_t kInline = kLine - sizeof(Header);
 inline constexpr uint8_t kPooled = 0x80;  // bit of Header::kind: payload in the writer's pool
 inline constexpr uint8_t kSkip = 0x7f;    // Header::kind: continue at the start of the ring
@@ -113,6 +121,13 @@ class RingReader {
     }
   }
   [[nodiscard]] uint64_t lines_to_end() const noexcept { return count_ - (tail_ & (count_ - 1)); }
+  [[nodiscard]] uint32_t farewell() const noexcept {
+    return control_->farewell.load(std::memory_order_acquire);
+  }
+  /// `all`: the writer has ended, perhaps with frames on the way.
+  void clear_all(bool all) noexcept {
+    clear(lines_, all ? count_ : std::min(tail_, count_), control_);
+  }
   /// If consume() returns true, the caller must notify the writer of new credit.
   bool consume(uint64_t used) noexcept {
     advance(used);

@@ -19,7 +19,7 @@
 namespace tern::btl::sm {
 namespace {
 
-constexpr uint64_t kMagic = 0x7465726e2d736d35;
+constexpr uint64_t kMagic = 0x7465726e2d736d36;
 constexpr size_t kPage = 4096;
 
 size_t page_up(size_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }
@@ -29,7 +29,7 @@ size_t bytes_of(const Shape& shape, core::Slabs::Size size) noexcept {
 }
 
 struct Offsets {
-  size_t controls, claims, flags, rings, blocks, end;
+  size_t controls, claims, flags, rings, blocks, stranger_controls, stranger_rings, end;
   std::array<size_t, core::Slabs::kSizes> slabs;
   explicit Offsets(const Shape& shape) noexcept {
     controls = page_up(sizeof(SegmentHead));
@@ -42,6 +42,10 @@ struct Offsets {
       slabs[size] = end;
       end = page_up(end + bytes_of(shape, static_cast<core::Slabs::Size>(size)));
     }
+    const size_t strangers = size_t{shape.channels} * shape.stranger_rings();
+    stranger_controls = end;
+    stranger_rings = page_up(stranger_controls + strangers * sizeof(RingControl));
+    end = page_up(stranger_rings + strangers * shape.ring_lines * sizeof(Line));
   }
 };
 
@@ -75,7 +79,7 @@ Fd open_of_rank(const SmAddress& address, uint32_t rank) {
                                      "shows the limit of a process",
                                      rank, std::strerror(found.error)));
   if (!found.valid() && ends_within_a_moment(address.pid_here()))
-    throw Error(MPI_ERR_OTHER,
+    throw Error(MPI_ERR_PROC_ABORTED,
                 strf("rank %u (pid %d) has ended without MPI_Finalize", rank, address.pid));
   if (!found.valid())
     throw Error(MPI_ERR_OTHER,
@@ -84,7 +88,7 @@ Fd open_of_rank(const SmAddress& address, uint32_t rank) {
                      "namespace), share a network namespace, or be started by Tern's mpirun",
                      rank, found.why.c_str()));
   Fd fd = std::move(found.descriptors.front());
-  if (::fstat(fd.get(), &status) != 0 || static_cast<uint64_t>(status.st_size) != address.bytes ||
+  if (::fstat(fd.get(), &status) != 0 || static_cast<uint64_t>(status.st_size) < address.bytes ||
       address.bytes < sizeof(SegmentHead) || !has_fixed_size(fd.get()))
     throw Error(MPI_ERR_OTHER,
                 strf("descriptor %d of process %d is not the shared memory that rank %u announced",
@@ -95,6 +99,8 @@ Fd open_of_rank(const SmAddress& address, uint32_t rank) {
 }  // namespace
 
 size_t Shape::bytes() const noexcept { return Offsets(*this).end; }
+
+size_t Shape::world_bytes() const noexcept { return Offsets(*this).stranger_controls; }
 
 // A bound on the sizes prevents overflow; masks need powers of two.
 bool Shape::sensible() const noexcept {
@@ -113,6 +119,8 @@ void Segment::lay_out(const Shape& shape) noexcept {
   rings_ = offsets.rings;
   blocks_ = offsets.blocks;
   slabs_ = offsets.slabs;
+  stranger_controls_ = offsets.stranger_controls;
+  stranger_rings_ = offsets.stranger_rings;
 }
 
 Segment Segment::create(const Shape& shape, uint32_t rank) {
@@ -133,10 +141,10 @@ Segment Segment::create(const Shape& shape, uint32_t rank) {
 }
 
 SmAddress Segment::address() const noexcept {
-  return {offered_.offer(), shape_.bytes(), reinterpret_cast<uint64_t>(base_)};
+  return {offered_.offer(), shape_.world_bytes(), reinterpret_cast<uint64_t>(base_)};
 }
 
-Segment Segment::attach(const SmAddress& address, uint32_t rank) {
+Segment Segment::attach(const SmAddress& address, uint32_t rank, Part part) {
   Fd fd = open_of_rank(address, rank);
   Segment segment;
   if (address.is_own_process()) {
@@ -148,9 +156,13 @@ Segment Segment::attach(const SmAddress& address, uint32_t rank) {
   const SegmentHead& head = segment.head();
   const Shape shape{head.channels, head.rings, head.ring_lines, head.blocks};
   if (head.magic != kMagic || head.rank != rank || !shape.sensible() ||
-      shape.bytes() != address.bytes)
+      shape.world_bytes() != address.bytes)
     throw Error(MPI_ERR_OTHER,
                 strf("the shared memory of rank %u is of another version of Tern", rank));
+  if (part == Part::kWhole && !address.is_own_process()) {
+    segment.map_ = Mapping::shared(fd.get(), shape.bytes());
+    segment.base_ = segment.map_.data();
+  }
   segment.lay_out(shape);
   return segment;
 }

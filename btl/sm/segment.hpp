@@ -2,7 +2,9 @@
 // Segment: a rank's memory, mapped by the host's ranks, and divided equally among the rank's
 // channels.
 // Why: a memfd leaves nothing behind and admits only processes of the same user.
-// Layout: SegmentHead | RingControl[] | SharedClaims[] | BlockFlag[] | rings | pool blocks | slabs.
+// Layout: SegmentHead | RingControl[] | SharedClaims[] | BlockFlag[] | rings | pool blocks | slabs,
+// then for processes of other worlds RingControl[] | rings, which ranks of the own world do not
+// map.
 #pragma once
 
 #include <array>
@@ -23,6 +25,7 @@ namespace tern::btl::sm {
 inline constexpr size_t kLine = 64;
 inline constexpr uint32_t kClaims = 64;  // per channel
 inline constexpr uint32_t kMostChannels = core::Process::kMostChannels;
+inline constexpr uint32_t kMostStrangers = core::Worlds::kMostSharing;
 inline constexpr size_t kBlockBytes = kMostPayload;
 inline constexpr uint32_t kSlabs[core::Slabs::kSizes] = {4096, 32, 32};  // per channel, by size
 
@@ -36,21 +39,27 @@ struct SegmentHead {
   std::atomic<uint32_t> gone;
   static constexpr uint32_t kLeft = 1, kDied = 2;  // kDied is set by peers
   alignas(kLine) Doorbell doorbell;
-  /// Senders claim rings and SharedClaims in order.
+  /// Senders of the own world claim rings in order. `by_strangers` counts the claims of others.
   struct alignas(kLine) Claimed {
-    std::atomic<uint32_t> rings;
+    std::atomic<uint32_t> rings, by_strangers;
   };
   std::array<Claimed, kMostChannels> claimed;
 };
 
-/// `owner` is the writer, or 0 while a sender claims the ring.
+/// `owner` is the writer, or 0 while a sender claims the ring, and in a stranger's free ring.
 struct RingControl {
   alignas(kLine) std::atomic<uint64_t> owner;
-  static uint64_t name(uint32_t rank, uint32_t channel) noexcept {
-    return (uint64_t{channel} << 32) | (uint64_t{rank} + 1);
+  /// `world` is the reader's number of the writer's world.
+  static uint64_t name(uint32_t world, uint32_t rank, uint32_t channel) noexcept {
+    return (uint64_t{world} << 48) | (uint64_t{channel} << 32) | (uint64_t{rank} + 1);
   }
   static uint32_t rank_of(uint64_t name) noexcept { return static_cast<uint32_t>(name) - 1; }
-  static uint32_t channel_of(uint64_t name) noexcept { return static_cast<uint32_t>(name >> 32); }
+  static uint32_t channel_of(uint64_t name) noexcept { return name >> 32 & 0xffff; }
+  static uint32_t world_of(uint64_t name) noexcept { return static_cast<uint32_t>(name >> 48); }
+  /// A stranger's farewell.
+  std::atomic<uint32_t> farewell;
+  static constexpr uint32_t kLast = 1;     // no frame follows
+  static constexpr uint32_t kAllRead = 2;  // the writer has also read the other direction
   alignas(kLine) std::atomic<uint64_t> consumed;
 };
 
@@ -66,8 +75,18 @@ struct PoolPayload {
 struct Shape {
   uint32_t channels, rings, ring_lines, blocks;
   [[nodiscard]] size_t bytes() const noexcept;
+  /// The part for ranks of the own world.
+  [[nodiscard]] size_t world_bytes() const noexcept;
   [[nodiscard]] bool sensible() const noexcept;
+  /// A peer with more channels writes to several rings of a channel.
+  [[nodiscard]] uint32_t stranger_rings() const noexcept {
+    return kMostStrangers * (kMostChannels / channels);
+  }
+  /// Strangers' rings have the numbers from all_rings() on.
   [[nodiscard]] uint32_t all_rings() const noexcept { return channels * rings; }
+  [[nodiscard]] uint32_t first_stranger_ring(uint32_t channel) const noexcept {
+    return all_rings() + channel * stranger_rings();
+  }
   [[nodiscard]] uint32_t all_blocks() const noexcept { return channels * blocks; }
   [[nodiscard]] uint32_t all_claims() const noexcept { return channels * kClaims; }
   [[nodiscard]] uint32_t all_slabs(core::Slabs::Size size) const noexcept {
@@ -76,19 +95,22 @@ struct Shape {
 };
 
 struct SmAddress : FileOffer {
-  uint64_t bytes = 0;
-  uint64_t base = 0;  // address in the owner
+  uint64_t bytes = 0;  // for ranks of the own world
+  uint64_t base = 0;   // address in the owner
 };
 
 class Segment {
  public:
   Segment() = default;
   static Segment create(const Shape& shape, uint32_t rank);
-  static Segment attach(const SmAddress& address, uint32_t rank);
+  enum class Part { kWorld, kWhole };
+  static Segment attach(const SmAddress& address, uint32_t rank, Part part);
 
   [[nodiscard]] SegmentHead& head() const noexcept { return *at<SegmentHead>(0); }
   [[nodiscard]] RingControl& control(uint32_t ring) const noexcept {
-    return at<RingControl>(controls_)[ring];
+    const uint32_t rings = shape_.all_rings();
+    return ring < rings ? at<RingControl>(controls_)[ring]
+                        : at<RingControl>(stranger_controls_)[ring - rings];
   }
   [[nodiscard]] SharedClaims& claims(uint32_t slot) const noexcept {
     return at<SharedClaims>(claims_)[slot];
@@ -97,7 +119,9 @@ class Segment {
     return at<BlockFlag>(flags_)[block];
   }
   [[nodiscard]] Line* ring(uint32_t ring) const noexcept {
-    return at<Line>(rings_) + size_t{ring} * shape_.ring_lines;
+    const uint32_t rings = shape_.all_rings();
+    return ring < rings ? at<Line>(rings_) + size_t{ring} * shape_.ring_lines
+                        : at<Line>(stranger_rings_) + size_t{ring - rings} * shape_.ring_lines;
   }
   [[nodiscard]] std::byte* block(uint32_t block) const noexcept {
     return base_ + blocks_ + size_t{block} * kBlockBytes;
@@ -125,6 +149,7 @@ class Segment {
   Shape shape_{};
   size_t controls_ = 0, claims_ = 0, flags_ = 0, rings_ = 0, blocks_ = 0;
   std::array<size_t, core::Slabs::kSizes> slabs_{};
+  size_t stranger_controls_ = 0, stranger_rings_ = 0;
 };
 
 }  // namespace tern::btl::sm

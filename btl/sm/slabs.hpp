@@ -27,7 +27,7 @@ class HostSegments {
 class SmSlabs final : public core::Slabs {
  public:
   SmSlabs(const core::Process& process, HostSegments& segments, uint32_t channel,
-          bool fenced) noexcept
+          const bool& fenced) noexcept
       : process_(process), segments_(segments), channel_(channel), fenced_(fenced) {}
 
   bool reaches(const core::Peer& peer) const noexcept override;
@@ -51,7 +51,7 @@ class SmSlabs final : public core::Slabs {
   const core::Process& process_;
   HostSegments& segments_;
   const uint32_t channel_;
-  const bool fenced_;
+  const bool& fenced_;
   const pid_t self_ = ::getpid();
   std::array<Free, kSizes> free_;
   bool refusal_said_ = false;

@@ -44,6 +44,11 @@ std::shared_ptr<Segment> make_segment(const core::Process& process) {
       Segment::create(shape_for(process), static_cast<uint32_t>(process.world_rank)));
 }
 
+bool senders_fence(const core::Process& process) noexcept {
+  return process.node.oversubscribed || process.params.progress == ProgressBy::kThread ||
+         process.params.longest_sleep == Doorbell::kUntilRung || !heeds_remote_fences();
+}
+
 }  // namespace
 
 Sm::Sm(core::Process& process, Sink& sink, AddressBook& book)
@@ -67,8 +72,7 @@ Sm::Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
               static_cast<size_t>(process.params.sm_fragments),
               process.explain,
               false,
-              process.node.oversubscribed || process.params.progress == ProgressBy::kThread ||
-                  process.params.longest_sleep == Doorbell::kUntilRung || !heeds_remote_fences()},
+              senders_fence(process)},
       slabs_(process, *this, channel, shared_.fenced) {}
 
 Sm::~Sm() = default;
@@ -84,8 +88,8 @@ std::string Sm::address() {
 }
 
 bool Sm::reaches(const core::Peer& peer) const noexcept {
-  return peer.nspace == 0 && process_.boot != nullptr &&
-         process_.boot->is_local(static_cast<int>(peer.rank));
+  if (peer.nspace != 0) return peer.shares_memory;
+  return process_.boot != nullptr && process_.boot->is_local(static_cast<int>(peer.rank));
 }
 
 Endpoint* Sm::connect(core::Peer& peer, uint32_t hint) {
@@ -97,15 +101,25 @@ Endpoint* Sm::connect(core::Peer& peer, uint32_t hint) {
 }
 
 Attached& Sm::attached(const core::Peer& peer) {
-  const auto known = attached_.find(peer.rank);
+  const auto known = attached_.find(peer.index);
   if (known != attached_.end()) return known->second;
   const SmAddress address = address_of(peer);
-  Attached& made = attached_
-                       .emplace(peer.rank, Attached{address, book_.of(peer).channels,
-                                                    Segment::attach(address, peer.rank)})
-                       .first->second;
-  made.tolerates_deaths = process_.params.ft != 0;
-  return made;
+  const bool is_stranger = peer.nspace != 0;
+  Attached made{address, book_.of(peer).channels, attach(address, peer)};
+  made.is_stranger = is_stranger;
+  made.tolerates_deaths = process_.deaths.tolerated();
+  if (is_stranger) shared_.fenced = senders_fence(process_);
+  return attached_.emplace(peer.index, std::move(made)).first->second;
+}
+
+Segment Sm::attach(const SmAddress& address, const core::Peer& peer) const try {
+  const auto part = peer.nspace != 0 ? Segment::Part::kWhole : Segment::Part::kWorld;
+  return Segment::attach(address, peer.rank, part);
+} catch (const Error& error) {
+  if (error.mpi_class() != MPI_ERR_PROC_ABORTED) throw;
+  core::FaultWatch* const watch = process_.deaths.watch;
+  if (watch != nullptr) (void)watch->has_died(peer.index);
+  throw Error(process_.deaths.lost_class(MPI_ERR_OTHER), error.what());
 }
 
 SmAddress Sm::address_of(const core::Peer& peer) const {
@@ -123,30 +137,32 @@ SmEndpoint& Sm::endpoint_to(const Destination& destination) {
       return *endpoint;
   endpoints_.push_back(
       std::make_unique<SmEndpoint>(shared_, destination, attached(destination.peer)));
+  if (destination.peer.nspace != 0) ++strangers_;
   return *endpoints_.back();
-}
-
-uint32_t Sm::claimed(std::memory_order order) const noexcept {
-  return segment_->head().claimed[shared_.own_channel].rings.load(order);
 }
 
 void Sm::meet_new_senders() noexcept {
   const uint32_t rings = segment_->shape().rings;
-  const uint32_t claimed_rings = std::min(claimed(std::memory_order_acquire), rings);
+  const uint32_t claimed_rings = std::min(claimed().rings.load(std::memory_order_acquire), rings);
   while (met_ < claimed_rings) {
     const uint32_t ring = shared_.own_channel * rings + met_;
     const uint64_t writer = segment_->control(ring).owner.load(std::memory_order_acquire);
     if (writer == 0 || now_ns() < try_again_at_) return;
     try {
-      meet(writer, ring);
+      meet(own_world(writer), writer, ring);
     } catch (const Error& error) {
       if (may_pass(error)) return;
-      return give_up(error.what());
+      if (!is_death(error)) return give_up(error.what());
     }
     ++met_;
     if (refused_since_ != 0) process_.channel(shared_.own_channel).progress.stay_awake(-1);
     refused_since_ = 0;
   }
+}
+
+/// With fault tolerance: the sender died before the first contact.
+bool Sm::is_death(const Error& error) const noexcept {
+  return process_.deaths.tolerated() && error.mpi_class() == process_.deaths.lost_class();
 }
 
 // Descriptors may become free, so attaching is retried for 5 s while the sender waits.
@@ -161,12 +177,42 @@ bool Sm::may_pass(const Error& error) noexcept {
   return error.mpi_class() == MPI_ERR_NO_MEM && now - refused_since_ < kLongest;
 }
 
-void Sm::meet(uint64_t writer, uint32_t ring) {
-  const uint32_t rank = RingControl::rank_of(writer), channel = RingControl::channel_of(writer);
-  if (!process_.boot->is_local(static_cast<int>(rank)))
+core::Peer& Sm::own_world(uint64_t writer) const {
+  const uint32_t rank = RingControl::rank_of(writer);
+  if (RingControl::world_of(writer) != 0 || !process_.boot->is_local(static_cast<int>(rank)))
     throw Error(MPI_ERR_INTERN,
                 strf("a ring of the shared memory is damaged: rank %u is not on this host", rank));
-  core::Peer& peer = process_.peer(rank);
+  return process_.peer(rank);
+}
+
+// A ring may name a process that has parted from this one.
+void Sm::meet_strangers() noexcept {
+  const uint32_t claims = claimed().by_strangers.load(std::memory_order_acquire);
+  const uint32_t first = segment_->shape().first_stranger_ring(shared_.own_channel);
+  for (uint32_t i = 0; i < segment_->shape().stranger_rings(); ++i) {
+    const uint64_t writer = segment_->control(first + i).owner.load(std::memory_order_acquire);
+    if (writer == 0) continue;
+    const auto index =
+        process_.worlds.find(RingControl::world_of(writer), RingControl::rank_of(writer));
+    if (!index || !process_.peer(*index).shares_memory || is_bound(*index, writer)) continue;
+    try {
+      meet(process_.peer(*index), writer, first + i);
+    } catch (const Error& error) {
+      if (may_pass(error)) return;
+      return give_up(error.what());
+    }
+  }
+  met_strangers_ = claims;
+}
+
+bool Sm::is_bound(uint32_t index, uint64_t writer) const noexcept {
+  return std::any_of(senders_.begin(), senders_.end(), [&](const SmEndpoint* one) {
+    return one->to.peer.index == index && one->to.channel == RingControl::channel_of(writer);
+  });
+}
+
+void Sm::meet(core::Peer& peer, uint64_t writer, uint32_t ring) {
+  const uint32_t rank = peer.rank, channel = RingControl::channel_of(writer);
   const uint32_t channels = attached(peer).channels;
   if (channel >= channels)
     throw Error(MPI_ERR_INTERN, strf("a ring of the shared memory is damaged: channel %u of rank "
@@ -209,17 +255,53 @@ bool Sm::is_met() const noexcept {
 }
 
 int Sm::progress() noexcept {
-  if (TERN_UNLIKELY(claimed(std::memory_order_relaxed) != met_)) meet_new_senders();
+  if (TERN_UNLIKELY(claimed().rings.load(std::memory_order_relaxed) != met_)) meet_new_senders();
+  if (TERN_UNLIKELY(claimed().by_strangers.load(std::memory_order_relaxed) != met_strangers_))
+    meet_strangers();
   int frames = 0;
   for (SmEndpoint* endpoint : senders_) frames += drain(*endpoint);
+  if (TERN_UNLIKELY(strangers_ != 0)) look_after_strangers();
   return frames;
+}
+
+void Sm::look_after_strangers() noexcept {
+  constexpr uint32_t kRoundsBetweenLooks = 1023;
+  if ((++rounds_ & kRoundsBetweenLooks) != 0 &&
+      !process_.channel(shared_.own_channel).progress.is_before_sleep())
+    return;
+  for (size_t i = 0; i < endpoints_.size(); ++i) {  // failed() may make others
+    SmEndpoint& endpoint = *endpoints_[i];
+    if (!endpoint.finds_end()) continue;
+    while (drain(endpoint) != 0) {
+    }
+    endpoint.set_lost();
+    sink_.failed(endpoint, strf("process %d has ended without MPI_Finalize", endpoint.pid()));
+  }
+}
+
+bool Sm::say_bye(const core::Peer& peer) noexcept {
+  if (claimed().by_strangers.load(std::memory_order_acquire) != met_strangers_) meet_strangers();
+  bool both = true;
+  for (const auto& endpoint : endpoints_)
+    if (&endpoint->to.peer == &peer) both &= endpoint->say_bye();
+  return both;
+}
+
+void Sm::part(const core::Peer& peer) noexcept {
+  const auto is_of_peer = [&](const auto& endpoint) { return &endpoint->to.peer == &peer; };
+  std::erase_if(senders_, is_of_peer);
+  for (const auto& endpoint : endpoints_)
+    if (is_of_peer(endpoint)) endpoint->unuse();
+  strangers_ -= static_cast<uint32_t>(std::erase_if(endpoints_, is_of_peer));
+  attached_.erase(peer.index);
+  shared_.fenced = senders_fence(process_);
 }
 
 extern const Transport kTransport{
     .name = "sm",
     .reaches = "ranks of the same host",
     .make = [](core::Process& process, Sink& sink, AddressBook& book) -> std::unique_ptr<Btl> {
-      if (process.node.ranks < 2) return nullptr;
+      if (process.node.ranks < 2 && !process.meets_worlds) return nullptr;
       return std::make_unique<Sm>(process, sink, book);
     },
     .try_here = try_here};

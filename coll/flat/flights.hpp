@@ -53,6 +53,9 @@ class Flights final : public QueueOwner {
   /// lacks_slabs() drops a queue's slab, and explains the fallback.
   TERN_COLD void lacks_slabs(const core::Communicator& communicator) override;
   void retire(std::unique_ptr<Slab> slab) noexcept override;
+  void part(const core::Peer& peer) noexcept {
+    for (const auto& slab : retired_) slab->part(peer);
+  }
   [[nodiscard]] bool all_read() noexcept {
     sweep(retired_.size());
     return retired_.empty();

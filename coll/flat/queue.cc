@@ -158,6 +158,7 @@ void FlatQueue::advance(FlatCall** ended, int* events) noexcept {
   // Posts before the question ring no bell. The last look before a sleep may have reset fruitless_.
   const bool asks = moved == 0 && (++fruitless_ > timeout_ || channel_.progress.is_before_sleep());
   if (asks && ask_the_late()) moved = advance_epochs(ended);
+  if (asks && moved == 0) moved = end_if_lost(ended);
   if (moved != 0) fruitless_ = 0;
   *events += moved;
 }
@@ -246,6 +247,18 @@ bool FlatQueue::ask_the_late() noexcept {
   return asked;
 }
 
+int FlatQueue::end_if_lost(FlatCall** ended) noexcept {
+  for (const int late : {no_room_, late_source()}) {
+    if (late == Slots::kNoRank || late == slab_->lane().rank() || !slab_->has_lost(late)) continue;
+    const Failure why = slab_->lost(late);
+    for (const FlatCall* call = calls_.first; call != nullptr; call = call->next_)
+      owner_.executions().refusals().broken_off(communicator_, call->number(), why);
+    refuse(why, ended);
+    return 1;
+  }
+  return 0;
+}
+
 void FlatQueue::advance_schedules(FlatCall** ended, int* events) noexcept {
   QueuedCalls left;
   for (FlatCall *call = schedules_.first, *next = nullptr; call != nullptr; call = next) {
@@ -274,7 +287,7 @@ void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
   report->words += strf(&call == calls_.first ? ": rank %d has not joined"
                                               : ": rank %d has not joined an earlier call",
                         late);
-  report->wait_for(static_cast<int>(communicator_.peer(late).rank));
+  core::report_wait_for(communicator_.peer(late), report);
 }
 
 void FlatQueue::refuse(const Failure& why, FlatCall** ended) noexcept {

@@ -109,6 +109,7 @@ class FlatQueue {
 
   void meet() noexcept;
   void meet_slabs() noexcept;
+  int end_if_lost(FlatCall** ended) noexcept;
   /// True if the queue cannot run the call in slots: the call becomes a schedule.
   [[nodiscard]] bool cannot(const FlatCall& call) const noexcept;
   void sort() noexcept;

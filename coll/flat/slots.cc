@@ -198,6 +198,22 @@ bool Slab::over() const noexcept {
   return std::all_of(peers_.begin(), peers_.end(), read_all);
 }
 
+// mpirun ends all ranks of a world with a lost rank.
+bool Slab::has_lost(int rank) noexcept {
+  core::Peer& peer = communicator_->peer(rank);
+  return peer.nspace != 0 && slabs_.has_died(peer);
+}
+
+Failure Slab::lost(int rank) const {
+  return failure(MPI_ERR_PROC_ABORTED, "rank %d of %s has ended without MPI_Finalize", rank,
+                 communicator_->name.or_words("the communicator").c_str());
+}
+
+void Slab::part(const core::Peer& peer) noexcept {
+  for (PeerSlab& one : peers_)
+    if (one.peer == &peer) one = {};
+}
+
 template <class Ready>
 void Slab::wait(int rank, const char* what, const Ready& ready) {
   if (ready()) return;
@@ -218,14 +234,16 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
         if (ready()) return true;
         (void)ask(rank);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        return ready() || state.fate.dead_locked();
+        return ready() || state.fate.dead_locked() || has_lost(rank);
       },
       [&](WaitReport* report) {
         report->words +=
             strf("%s: rank %d has not joined", part_in(what, *communicator_).c_str(), rank);
-        report->wait_for(static_cast<int>(communicator_->peer(rank).rank));
+        core::report_wait_for(communicator_->peer(rank), report);
       });
-  if (TERN_UNLIKELY(!ready())) throw Error(state.fate.reason());
+  if (TERN_LIKELY(ready())) return;
+  if (state.fate.dead_locked()) throw Error(state.fate.reason());
+  throw Error(lost(rank));
 }
 
 void Slab::ring() noexcept {

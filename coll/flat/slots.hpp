@@ -230,6 +230,11 @@ class Slab {
     if (deep != nullptr) deep->forget();
   }
   [[nodiscard]] bool over() const noexcept;
+  /// The process of another world has left the communicator, and its memory will be unmapped.
+  void part(const core::Peer& peer) noexcept;
+  /// Whether a process of another world has ended; looks now and then.
+  [[nodiscard]] bool has_lost(int rank) noexcept;
+  [[nodiscard]] Failure lost(int rank) const;
 
   std::unique_ptr<Slab> deep;
   uint32_t rooted_calls = 0;

@@ -68,7 +68,7 @@ int Peers::require_reachable(const Envelope& from) noexcept {
   try {
     require_alive(*from.communicator, from.rank);
     core::Peer& peer = from.communicator->peer(from.rank);
-    if (transports_.require(peer).may_lose_peers())
+    if (transports_.require(peer).may_lose_peers() || peer.nspace != 0)
       contact(transports_.connect(peer, from.communicator->id().channel_hint()));
     return MPI_SUCCESS;
   } catch (const Error& failure) {

@@ -202,6 +202,8 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "a message that travels alone is copied once from this many bytes on")                         \
   X(sm_both_limit, "TERN_TEST.sm_both_limit", Size, 8192, between(0, 1073741824), own(),           \
     "sender and receiver share a single copy from this many bytes on")                             \
+  X(sm_worlds, "TERN_TEST.sm_worlds", Switch, 1, between(0, 1), own(),                             \
+    "0: memory of other worlds on this host cannot be opened")                                     \
   X(cuda_ipc, "TERN_TEST.cuda_ipc", Switch, 1, between(0, 1), own(),                               \
     "0: copy through the host instead of mapping peers' device memory")                            \
   X(cuda_mail, "TERN_TEST.cuda_mail", Switch, 1, between(0, 1), own(),                             \

@@ -6,6 +6,8 @@
 
 #include "base/error.hpp"
 #include "core/attribute.hpp"
+#include "core/peer.hpp"
+#include "core/slabs.hpp"
 #include "mpi.h"
 
 namespace tern::core {
@@ -67,6 +69,12 @@ void Communicator::destroy() noexcept {
   delete this;
 }
 
+bool Communicator::shares_memory_with(int rank) const noexcept {
+  const Peer& other = peer(rank);
+  return channel().slabs != nullptr && channel().slabs->reaches(other) &&
+         (!apart || other.nspace == 0);
+}
+
 uint64_t Communicator::next_creation(uint64_t digest) {
   const ChannelLock lock(channel().progress);
   return ++creations_[digest];
@@ -81,6 +89,7 @@ Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group, Co
       new Communicator(process, std::move(group), rank, id, 0, std::move(remote)));
   made->error_handler = parent.error_handler;
   made->session = parent.session;
+  made->apart = parent.apart;
   if (process.worlds.any()) hold_strangers(*made);
   return made;
 }

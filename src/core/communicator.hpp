@@ -114,6 +114,8 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   Ending ending = nullptr;
   Ref<Object> inherited;
   std::vector<uint32_t> strangers;  // peers of other worlds, held until the end
+  /// Equal answers on all members about a pair.
+  [[nodiscard]] bool shares_memory_with(int rank) const noexcept;
 
  private:
   void leave_rooms() noexcept;

@@ -46,6 +46,9 @@ class alignas(64) Membership {
     return identity_ ? static_cast<uint32_t>(rank) : target().peer_index(rank);
   }
 
+  /// Some members of different worlds on a host share no memory; equal on all members.
+  bool apart = false;
+
  private:
   [[nodiscard]] bool any_failed(const Group& group, uint32_t from) const noexcept {
     for (uint32_t i = process_.deaths.count(); i > from; --i)

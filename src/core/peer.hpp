@@ -16,7 +16,8 @@ struct Peer {
   uint32_t index = 0;
   uint32_t nspace = 0;  // 0: this process's namespace
   uint32_t rank = 0;
-  uint32_t there = 0;  // the number of this process's world at the peer
+  uint32_t there = 0;          // the number of this process's world at the peer
+  bool shares_memory = false;  // of another world, by the transport of ranks of a host
 };
 
 /// mpirun knows the ranks of its own world only.

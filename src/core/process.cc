@@ -26,7 +26,7 @@ Peer* PeerTable::make_chunk(uint32_t index) {
   if (place.load(std::memory_order_relaxed) == nullptr) {
     auto* chunk = new Peer[kChunk];
     const uint32_t first = index / kChunk * kChunk;
-    for (uint32_t i = 0; i < kChunk; ++i) chunk[i] = {first + i, 0, first + i, 0};
+    for (uint32_t i = 0; i < kChunk; ++i) chunk[i] = {first + i, 0, first + i, 0, false};
     place.store(chunk, std::memory_order_release);
   }
   return place.load(std::memory_order_relaxed);

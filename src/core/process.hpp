@@ -53,6 +53,7 @@ class Process {
   int world_size = 1;
   struct Node {
     int ranks = 1;
+    int strangers = 0;            // ranks of other worlds on this host
     int cpus = 1;                 // shared by the ranks of this host
     bool oversubscribed = false;  // more ranks than cores: no thread spins
     int numa = -1;                // -1: unknown, or few ranks on this host

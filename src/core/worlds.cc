@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/worlds.hpp"
 
+#include <algorithm>
+#include <climits>
 #include <utility>
 
 #include "base/error.hpp"
@@ -30,6 +32,8 @@ std::optional<Worlds::Admitted> Worlds::admit(const Stranger& stranger) {
   peer.nspace = stranger.number;
   peer.rank = stranger.name.rank;
   peer.there = stranger.there;
+  peer.shares_memory = stranger.shares_memory;
+  nodes_.emplace(stranger.host, -1 - static_cast<int>(nodes_.size()));
   by_index_.emplace(index, Known{stranger, 1});
   by_name_.emplace(stranger.name, index);
   by_number_.emplace(std::pair{stranger.number, stranger.name.rank}, index);
@@ -66,10 +70,30 @@ ProcessName Worlds::name_of(uint32_t index) const {
 int Worlds::node_of(uint32_t index) const {
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto found = by_index_.find(index);
-  if (found == by_index_.end()) return -1;
-  const Stranger& stranger = found->second.stranger;
-  constexpr int kNodes = 1 << 22;
-  return -static_cast<int>(stranger.number) * kNodes - stranger.node;
+  return found == by_index_.end() ? INT_MIN : nodes_.at(found->second.stranger.host);
+}
+
+void Worlds::know_host(uint64_t host, int node) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  nodes_.insert_or_assign(host, node);
+}
+
+int Worlds::ranks_on(uint64_t host) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::map<uint64_t, int> by_world;
+  for (const auto& [index, known] : by_index_)
+    if (known.stranger.host == host)
+      by_world[known.stranger.name.world] = known.stranger.ranks_there;
+  int ranks = 0;
+  for (const auto& [world, there] : by_world) ranks += there;
+  return ranks;
+}
+
+size_t Worlds::sharing_memory() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return static_cast<size_t>(std::count_if(by_index_.begin(), by_index_.end(), [](const auto& one) {
+    return one.second.stranger.shares_memory;
+  }));
 }
 
 void Worlds::hold(const std::vector<uint32_t>& strangers) {

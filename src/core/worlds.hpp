@@ -32,6 +32,8 @@ class Worlds {
   /// numbers.
   static constexpr size_t kNumbers = 256;
   using Numbers = std::bitset<kNumbers>;
+  /// A process shares memory with at most this many strangers.
+  static constexpr size_t kMostSharing = 256;
   [[nodiscard]] Numbers used() const;
   void set_own(uint64_t hash, int size) noexcept {
     own_ = hash;
@@ -43,7 +45,9 @@ class Worlds {
     ProcessName name;
     uint32_t number = 0;  // of the stranger's world at this process
     uint32_t there = 0;   // of this process's world at the stranger
-    int node = 0;         // of the stranger in its own world
+    uint64_t host = 0;    // equal numbers: the same host
+    int ranks_there = 0;  // of the stranger's world, on its host
+    bool shares_memory = false;
   };
   struct Admitted {
     uint32_t index = 0;
@@ -54,10 +58,15 @@ class Worlds {
   [[nodiscard]] std::optional<uint32_t> find(uint32_t number, uint32_t rank) const;
   [[nodiscard]] std::optional<uint32_t> find(const ProcessName& name) const;
   [[nodiscard]] ProcessName name_of(uint32_t index) const;
-  /// For strangers: nodes are negative, and differ from all nodes of the own world.
+  /// The node in the own world of processes on this host.
+  void know_host(uint64_t host, int node);
+  /// For strangers. Nodes without a known rank of the own world are negative.
   [[nodiscard]] int node_of(uint32_t index) const;
   /// The hashes of all other worlds, each once.
   [[nodiscard]] std::vector<uint64_t> known() const;
+  /// The ranks of the other worlds on a host.
+  [[nodiscard]] int ranks_on(uint64_t host) const;
+  [[nodiscard]] size_t sharing_memory() const;
   [[nodiscard]] bool any() const noexcept { return any_; }
   [[nodiscard]] bool is_stranger(uint32_t index) const noexcept { return index >= size_; }
 
@@ -86,6 +95,7 @@ class Worlds {
   std::map<uint32_t, Known> by_index_;
   std::map<ProcessName, uint32_t> by_name_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> by_number_;
+  std::map<uint64_t, int> nodes_;  // by host
 };
 
 }  // namespace tern::core

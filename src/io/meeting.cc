@@ -72,7 +72,7 @@ int Meeting::connect(const std::vector<uint32_t>& slabs) {
     if (rank == own_.rank()) {
       one.board = mine_;
     } else if (slab_ != core::Slabs::kNone && slab != core::Slabs::kNone &&
-               slabs_->reaches(own_.peer(rank))) {
+               own_.shares_memory_with(rank)) {
       one.board = reinterpret_cast<Board*>(
           slabs_->of(own_.peer(rank), core::Slabs::Size::kSmall, slab) + kSlabHead);
       one.bell = &slabs_->bell(own_.peer(rank));
@@ -355,7 +355,7 @@ bool Meeting::hears_end() noexcept {
 void Meeting::describe(WaitReport* report) const {
   report->words += "other ranks in a collective operation on a file";
   for (size_t i = next_local_; i < locals().size(); ++i)
-    if (locals()[i] != own_.rank()) report->wait_for(own_.peer(locals()[i]).rank);
+    if (locals()[i] != own_.rank()) core::report_wait_for(own_.peer(locals()[i]), report);
 }
 
 }  // namespace tern::io

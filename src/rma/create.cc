@@ -120,12 +120,10 @@ class Creation {
 
   void find_locals() {
     Communicator& own = window_->targets.communicator();
-    const core::Slabs* const slabs = own.channel().slabs;
     const bool alone = own.process().params.rma == WindowAccess::kMessages &&
                        wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
     for (int rank = 0; rank < own.size(); ++rank)
-      if (rank == own.rank() || (!alone && slabs != nullptr && slabs->reaches(own.peer(rank))))
-        locals_.push_back(rank);
+      if (rank == own.rank() || (!alone && own.shares_memory_with(rank))) locals_.push_back(rank);
   }
 
   /// Processes are pids in a common PID namespace, otherwise negative numbers.

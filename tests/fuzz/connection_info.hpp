@@ -196,7 +196,7 @@ class InfoProgram {
     const btl::sm::Segment& segment = sm_.segment();
     const auto ring = bytes_.take<uint8_t>() % 2u;
     const auto writer = bytes_.take<uint8_t>();
-    segment.control(ring).owner = btl::sm::RingControl::name(writer % 3u, writer >> 7);
+    segment.control(ring).owner = btl::sm::RingControl::name(0, writer % 3u, writer >> 7);
     segment.head().claimed[0].rings = bytes_.take<uint8_t>() % 4u;
     const auto line = bytes_.take<uint16_t>() % segment.shape().ring_lines;
     auto header = bytes_.take<btl::Header>();

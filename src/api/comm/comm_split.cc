@@ -117,11 +117,10 @@ int color_on_host(int host, int number) {
   return host * kPartsOfHost + number % kPartsOfHost;
 }
 
-/// With strangers: the lowest rank in `parent` with memory shared. Worlds share no memory.
+/// With strangers: the lowest rank in `parent` with memory shared.
 int lowest_sharing(const Communicator& parent) {
-  const core::Slabs* const slabs = parent.channel().slabs;
   for (int rank = 0; rank < parent.rank(); ++rank)
-    if (slabs != nullptr && slabs->reaches(parent.peer(rank))) return rank;
+    if (parent.shares_memory_with(rank)) return rank;
   return parent.rank();
 }
 
@@ -130,9 +129,7 @@ int host_in(const Communicator& parent) {
   const int own = the_process->boot->node(the_process->world_rank);
   if (parent.strangers.empty()) return own;
   for (int rank = 0; rank < parent.rank(); ++rank)
-    if (const core::Peer& peer = parent.peer(rank);
-        peer.nspace == 0 && node_of(*the_process, peer) == own)
-      return rank;
+    if (node_of(*the_process, parent.peer(rank)) == own) return rank;
   return parent.rank();
 }
 

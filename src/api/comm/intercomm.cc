@@ -146,7 +146,7 @@ bool has_several_worlds(const Group& own, const Words& introduction) {
 
 /// The leaders pass on the connection infos over the bridge.
 int introduce(Communicator& own, int leader, MPI_Comm bridge, int remote_leader, int tag,
-              Ref<Group>* met, ContextId* id) {
+              Met* met) {
   const Swap over_bridge = [&](const std::string& text) {
     Words in;
     auto* const peer = the_process->handles.find<Communicator>(bridge);
@@ -154,7 +154,7 @@ int introduce(Communicator& own, int leader, MPI_Comm bridge, int remote_leader,
     if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
     return unpack_text(in);
   };
-  return meet_group(own, leader, over_bridge, met, id);
+  return meet_group(own, leader, over_bridge, met);
 }
 
 int check_leader(int leader, const char* name, int size) {
@@ -196,18 +196,20 @@ int intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_c
     if (theirs.size() <= kIdWords)
       return fail(MPI_ERR_COMM, "the local leader (rank %d) could not reach the remote leader",
                   local_leader);
-    ContextId id = core::meet_contexts(own, id_on(theirs));
-    Ref<Group> introduced;
+    Met met_now;
+    met_now.id = core::meet_contexts(own, id_on(theirs));
     if (has_several_worlds(local_comm.group(), theirs)) {
-      code = introduce(local_comm, local_leader, peer_comm, remote_leader, tag, &introduced, &id);
+      code = introduce(local_comm, local_leader, peer_comm, remote_leader, tag, &met_now);
       if (code != MPI_SUCCESS) return code;
     }
     Ref<Group> remote = group_on(theirs);
     code = check_disjoint(local_comm.group(), *remote, MPI_ERR_COMM);
     if (code != MPI_SUCCESS) return code;
-    code = publish_sides(local_comm, Ref<Group>(&local_comm.group()), std::move(remote), id,
+    code = publish_sides(local_comm, Ref<Group>(&local_comm.group()), std::move(remote), met_now.id,
                          nullptr, newintercomm);
-    if (introduced) release(*introduced);
+    if (code == MPI_SUCCESS)
+      the_process->handles.find<Communicator>(*newintercomm)->apart = met_now.apart;
+    if (met_now.remote) release(*met_now.remote);
     return code;
   });
 }

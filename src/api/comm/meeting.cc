@@ -22,8 +22,28 @@ namespace {
 
 using core::Communicator;
 using core::Worlds;
-constexpr int kTryAgain = MPI_ERR_PENDING;
+/// Outcomes by severity; error classes are smaller. All but the first are requests to meet again.
+constexpr int kApart = 1 << 20;
+constexpr int kTryAgain = kApart + 1;
+constexpr int kTryHosts = kTryAgain + 1;
+constexpr int kTryWithoutMemory = kTryHosts + 1;
+constexpr bool is_failure(int code) noexcept { return code != MPI_SUCCESS && code < kApart; }
+
+/// Both groups have the same ways.
+struct Ways {
+  bool memory = true;  // of processes on one host
+  bool hosts = false;  // a transport between hosts
+};
+
 constexpr double kSilence = 60;  // seconds that a leader may be silent during the exchange
+
+/// The processes of other worlds with which this process can share memory.
+uint64_t room_of(const core::Process& process) {
+  const size_t shared = process.worlds.sharing_memory();
+  return !membership().runtime().reaches_this_host() || shared > Worlds::kMostSharing
+             ? 0
+             : Worlds::kMostSharing - shared;
+}
 
 /// A member's introduction to strangers.
 std::string introduce(const Communicator& comm) {
@@ -34,7 +54,10 @@ std::string introduce(const Communicator& comm) {
   BlobWriter out;
   out.word(name.world);
   out.word(name.rank);
+  out.word(membership().runtime().host());
   out.word(static_cast<uint64_t>(process.boot->node(process.world_rank)));
+  out.word(static_cast<uint64_t>(process.node.ranks));
+  out.word(room_of(process));
   out.text({reinterpret_cast<const char*>(&info), sizeof info});
   out.word(rest.size());
   for (const auto& [key, address] : rest) {
@@ -46,7 +69,10 @@ std::string introduce(const Communicator& comm) {
 
 struct Member {
   core::ProcessName name;
-  int node = 0;
+  uint64_t host = 0;
+  int node = 0;  // in its own world
+  int ranks_there = 0;
+  uint64_t room = 0;
   btl::ConnectionInfo info{};
   btl::AddressBook::LongAddresses rest;
 };
@@ -55,10 +81,13 @@ Member member_in(BlobReader& in) {
   Member member;
   member.name.world = in.word();
   member.name.rank = static_cast<uint32_t>(in.word());
+  member.host = in.word();
   member.node = static_cast<int>(in.word());
+  member.ranks_there = static_cast<int>(in.word());
+  member.room = in.word();
   const std::string info = in.text();
   if (info.size() != sizeof member.info)
-    throw Error(MPI_ERR_PORT, "the other group runs another version of Tern");
+    throw Error(MPI_ERR_PORT, "the other group's introduction is damaged");
   std::memcpy(&member.info, info.data(), sizeof member.info);
   for (uint64_t left = in.word(); left > 0; --left) {
     std::string key = in.text();
@@ -96,6 +125,8 @@ Worlds::Numbers numbers_in(BlobReader& in) {
 Introduction introduction_in(const std::string& blob) {
   BlobReader in(blob, MPI_ERR_PORT, "the other group's introduction");
   Introduction group;
+  if (in.word() != btl::kWireVersion)
+    throw Error(MPI_ERR_PORT, "the other group runs another version of Tern");
   group.nonce = in.word();
   for (uint64_t left = in.word(); left > 0; --left) {
     group.used |= numbers_in(in);
@@ -138,6 +169,7 @@ int gather_introduction(Communicator& comm, int code, std::string* all) {
   const int shared = allgather(comm, padded.data(), most, comm.next_derivation());
   if (shared != MPI_SUCCESS) return shared;
   BlobWriter whole;
+  whole.word(btl::kWireVersion);
   whole.word(cards[0].nonce);
   whole.word(size);
   *all = whole.take();
@@ -169,36 +201,83 @@ uint32_t place_of(const std::vector<uint64_t>& worlds, uint64_t world) {
   return static_cast<uint32_t>(std::find(worlds.begin(), worlds.end(), world) - worlds.begin());
 }
 
+/// Whether the members on a host share memory with all members of the other group on this host.
+bool all_have_room(const Introduction& one, const Introduction& other, uint64_t host) {
+  const auto here = [host](const Member& member) { return member.host == host; };
+  const auto wanted =
+      static_cast<uint64_t>(std::count_if(other.members.begin(), other.members.end(), here));
+  return std::all_of(one.members.begin(), one.members.end(),
+                     [&](const Member& member) { return !here(member) || member.room >= wanted; });
+}
+
 /// All members of a group, or none.
 class Admission {
  public:
-  explicit Admission(core::Process& process) noexcept : process_(process) {}
+  Admission(core::Process& process, Ways ways) noexcept : process_(process), ways_(ways) {}
 
   /// kTryAgain if a meeting of another thread has taken the numbers.
   int admit(const Introduction& own, const Introduction& theirs) {
     const std::vector<uint64_t> ours = worlds_of(own), others = worlds_of(theirs);
     const uint32_t first = free_run(own.used | theirs.used, std::max(ours.size(), others.size()));
     const uint32_t there = first + place_of(ours, process_.worlds.own());
+    Runtime& runtime = membership().runtime();
+    const uint64_t host = runtime.host();
+    const bool shares =
+        ways_.memory && all_have_room(own, theirs, host) && all_have_room(theirs, own, host);
+    for (const Member& member : own.members)
+      if (member.name.world == process_.worlds.own())
+        process_.worlds.know_host(member.host, member.node);
+    std::vector<std::pair<uint32_t, const Member*>> made;
     for (const Member& member : theirs.members) {
-      const auto admitted = process_.worlds.admit(
-          {member.name, first + place_of(others, member.name.world), there, member.node});
+      const bool is_sharing = shares && member.host == host;
+      const auto admitted =
+          process_.worlds.admit({member.name, first + place_of(others, member.name.world), there,
+                                 member.host, member.ranks_there, is_sharing});
       if (!admitted) return kTryAgain;
       builder_.add(admitted->index);
       if (process_.worlds.is_stranger(admitted->index)) held_.push_back(admitted->index);
       if (!admitted->is_new) continue;
-      membership().runtime().learn_peer(process_.peer(admitted->index), member.info, member.rest);
+      if (!is_sharing && !ways_.hosts) return kTryHosts;
+      made.emplace_back(admitted->index, &member);
     }
-    return MPI_SUCCESS;
+    runtime.count_ranks();
+    for (const auto& [index, member] : made)
+      runtime.learn_peer(process_.peer(index), member->info, member->rest);
+    if (!open_memory(made)) return kTryWithoutMemory;
+    return is_apart(own) || is_apart(theirs) ? kApart : MPI_SUCCESS;
   }
   void undo() {
     process_.worlds.let_go(held_);
-    for (const uint32_t index : process_.worlds.take_unheld(held_))
-      membership().runtime().forget_peer(index);
+    membership().runtime().forget(process_.worlds.take_unheld(held_));
   }
   core::Ref<core::Group> finish() { return builder_.finish(); }
 
  private:
+  /// Both ends of a pair use the same transport, so all processes open all memory, or none does.
+  bool open_memory(const std::vector<std::pair<uint32_t, const Member*>>& made) {
+    for (const auto& [index, member] : made) try {
+        core::Peer& peer = process_.peer(index);
+        if (peer.shares_memory) membership().runtime().open_memory(peer);
+      } catch (const Error& error) {
+        process_.explain.warn(
+            "fallback", {{"what", "a network within a host"}, {"why", error.what()}},
+            strf("messages to another world on this host go over a network: %s", error.what()));
+        return false;
+      }
+    return true;
+  }
+
+  /// Whether this process shares no memory with a process of another world on this host.
+  bool is_apart(const Introduction& group) {
+    return std::any_of(group.members.begin(), group.members.end(), [this](const Member& member) {
+      const auto index = process_.worlds.find(member.name);
+      return member.host == membership().runtime().host() && index &&
+             process_.worlds.is_stranger(*index) && !process_.peer(*index).shares_memory;
+    });
+  }
+
   core::Process& process_;
+  const Ways ways_;
   core::GroupBuilder builder_;
   std::vector<uint32_t> held_;
 };
@@ -229,11 +308,13 @@ WaitUntil wait_with_progress(Communicator& comm, const char* what) {
   };
 }
 
-/// A failure counts more than a request to try again.
+/// A failure counts more than a request to meet again.
 int worst_of(const std::vector<int>& codes) noexcept {
   int worst = MPI_SUCCESS;
-  for (const int code : codes)
-    if (worst == MPI_SUCCESS || (worst == kTryAgain && code != MPI_SUCCESS)) worst = code;
+  for (const int code : codes) {
+    if (is_failure(worst)) return worst;
+    worst = is_failure(code) ? code : std::max(worst, code);
+  }
   return worst;
 }
 
@@ -257,7 +338,7 @@ class Handshake {
 
   /// No rank sends to the other group before all ranks know all others.
   int agree(int code) {
-    const bool failed = code != MPI_SUCCESS && code != kTryAgain;
+    const bool failed = is_failure(code);
     const std::string why = failed ? take_last_error().text : "";
     std::vector<int> codes(static_cast<size_t>(comm_.size()));
     codes[static_cast<size_t>(comm_.rank())] = code;
@@ -270,10 +351,10 @@ class Handshake {
         const std::string answer = swap_({reinterpret_cast<const char*>(&worst), sizeof worst});
         int other = MPI_ERR_PORT;
         if (answer.size() == sizeof other) std::memcpy(&other, answer.data(), sizeof other);
-        return other == MPI_SUCCESS ? MPI_SUCCESS
-                                    : fail(other, "a rank of the other group could not connect");
+        return !is_failure(other) ? other
+                                  : fail(other, "a rank of the other group could not connect");
       });
-      if (worst == MPI_SUCCESS) worst = swapped;
+      worst = worst_of({worst, swapped});
     }
     const int shared = share(worst, &heard);
     return failed ? fail(code, "%s", why.c_str()) : shared;
@@ -286,7 +367,7 @@ class Handshake {
   /// All ranks get the root's reason.
   int share(int code, Words* words) {
     if (is_root() && code != MPI_SUCCESS) {
-      const std::string why = code == kTryAgain ? "" : take_last_error().text;
+      const std::string why = is_failure(code) ? take_last_error().text : "";
       *words = pack_text(why);
       words->insert(words->begin(), kFailed | static_cast<uint64_t>(code));
     }
@@ -295,7 +376,7 @@ class Handshake {
     if (((*words)[0] & kFailed) == 0) return MPI_SUCCESS;
     const auto cause = static_cast<int>((*words)[0] & ~kFailed);
     words->erase(words->begin());
-    if (cause == kTryAgain) return kTryAgain;
+    if (!is_failure(cause)) return cause;
     return fail(cause, "%s", unpack_text(*words).c_str());
   }
 
@@ -306,27 +387,31 @@ class Handshake {
 
 }  // namespace
 
-int meet_group(Communicator& comm, int root, const Swap& swap, core::Ref<core::Group>* remote,
-               core::ContextId* id) {
-  const int widened = guarded([] { membership().runtime().widen(); });
+int meet_group(Communicator& comm, int root, const Swap& swap, Met* met) {
   Handshake handshake(comm, root, swap);
-  for (;;) {
+  for (Ways ways;;) {
     std::string own, theirs;
-    int code = handshake.meet(own, gather_introduction(comm, widened, &own), &theirs);
+    int code = guarded([&] {
+      membership().runtime().widen(false);
+      if (ways.hosts) membership().runtime().widen(true);
+    });
+    code = gather_introduction(comm, code, &own);
+    code = handshake.meet(own, code, &theirs);
     if (code != MPI_SUCCESS) return code;
-    Admission admission(comm.process());
+    Admission admission(comm.process(), ways);
     code = attempt([&] {
       const Introduction mine = introduction_in(own), other = introduction_in(theirs);
-      *id = id_of(mine, other);
-      const int admitted = admission.admit(mine, other);
-      membership().runtime().look_around();
-      return admitted;
+      met->id = id_of(mine, other);
+      return admission.admit(mine, other);
     });
     const int agreed = handshake.agree(code);
-    if (agreed == MPI_SUCCESS) return guarded([&] { *remote = admission.finish(); });
+    met->apart = agreed == kApart;
+    if (agreed == MPI_SUCCESS || met->apart)
+      return guarded([&] { met->remote = admission.finish(); });
     admission.undo();
-    membership().runtime().look_around();
-    if (agreed != kTryAgain) return agreed;
+    if (is_failure(agreed)) return agreed;
+    ways.hosts = ways.hosts || agreed >= kTryHosts;
+    ways.memory = ways.memory && agreed != kTryWithoutMemory;
   }
 }
 
@@ -345,13 +430,14 @@ int meet_world(Communicator& comm, int root, const Dial& dial, core::Ref<Communi
     if (!link) link = dial(wait);
     return link->swap(own, wait, kSilence);
   };
-  core::Ref<core::Group> remote;
-  core::ContextId id;
-  const int code = meet_group(comm, root, over_link, &remote, &id);
+  Met met;
+  const int code = meet_group(comm, root, over_link, &met);
   if (code != MPI_SUCCESS) return code;
   return guarded([&] {
-    *made = core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id, remote);
-    release(*remote);
+    *made =
+        core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), met.id, met.remote);
+    (*made)->apart = met.apart;
+    release(*met.remote);
   });
 }
 

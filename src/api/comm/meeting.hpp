@@ -17,10 +17,15 @@ using Dial = std::function<Link(const WaitUntil& wait)>;
 /// The leader's exchange of texts with the other leader; runs at the leader alone. Throws Error.
 using Swap = std::function<std::string(const std::string& own)>;
 
+struct Met {
+  core::Ref<core::Group> remote;
+  core::ContextId id;
+  bool apart = false;  // see core::Membership
+};
+
 /// Makes all ranks of both groups known to each other, and holds them until release(). Collective
 /// over `comm`.
-[[nodiscard]] int meet_group(core::Communicator& comm, int root, const Swap& swap,
-                             core::Ref<core::Group>* remote, core::ContextId* id);
+[[nodiscard]] int meet_group(core::Communicator& comm, int root, const Swap& swap, Met* met);
 
 void release(const core::Group& met);
 

@@ -53,6 +53,7 @@ void Membership::explain_launcher() const {
 void Membership::count_cores() {
   const boot::Job& job = boot_->job();
   process_.node.ranks = static_cast<int>(job.local_ranks.size());
+  process_.node.strangers = 0;
   process_.node.cpus = shared_cpus(job.server_pid);
   process_.node.oversubscribed = boot_->tell_known_worlds({}) > process_.node.cpus;
 }

@@ -2,10 +2,13 @@
 // Runtime: starts the modules bottom up and ends them in reverse.
 #include "api/job/runtime.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "api/errors.hpp"
 #include "api/job/fault.hpp"
@@ -13,8 +16,10 @@
 #include "api/job/progress_thread.hpp"
 #include "api/job/watch.hpp"
 #include "base/clock.hpp"
+#include "base/digest.hpp"
 #include "base/learnt_file.hpp"
 #include "base/log.hpp"
+#include "base/process_id.hpp"
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
 #include "core/communicator.hpp"
@@ -152,7 +157,7 @@ void Runtime::enter_world() {
 void Runtime::open_bell_pipe() {
   Doorbell* const doorbell = pmls_.front()->engine.transports.doorbell();
   if (doorbell != nullptr && !pmls_.front()->engine.transports.alarms().empty())
-    bell_pipe_ = std::make_unique<BellPipe>(*doorbell);
+    bell_pipes_.push_back(std::make_unique<BellPipe>(*doorbell));
 }
 
 void Runtime::start_thread() {
@@ -180,7 +185,7 @@ Runtime::~Runtime() {
   process_.proxy = nullptr;
   watch_.reset();
   faults_.reset();
-  bell_pipe_.reset();
+  bell_pipes_.clear();
   colls_.clear();
   for (const auto& channel : process_.channels()) rma::Engine::let_go(*channel);
   while (!pmls_.empty()) pmls_.pop_back();  // the first pml owns the shared parts
@@ -204,7 +209,7 @@ void Runtime::configure_waiting() {
     spins = static_cast<uint32_t>(process_.params.spin) * kPollsPerMicrosecond;
   }
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  process_.waits.most = std::max(1, cores / process_.node.ranks);
+  process_.waits.most = std::max(1, cores / (process_.node.ranks + process_.node.strangers));
   for (auto& channel : process_.channels()) {
     channel->progress.configure({.doorbell = pmls_.front()->engine.transports.doorbell(),
                                  .spins = spins,
@@ -215,38 +220,71 @@ void Runtime::configure_waiting() {
   }
 }
 
-// All channels, because a peer may use any.
-void Runtime::widen() {
-  const std::lock_guard<std::mutex> guard(widening_);
-  if (widened_) return;
-  process_.meets_worlds = true;
-  {
-    std::vector<std::unique_ptr<core::ChannelLock>> locks;
-    for (auto& channel : process_.channels())
-      locks.push_back(std::make_unique<core::ChannelLock>(channel->progress));
-    for (auto& pml : pmls_) {
-      auto* const first = pml == pmls_.front() ? nullptr : &pmls_.front()->engine.transports;
-      pml->engine.transports.widen(pml->engine, first);
-    }
-    if (bell_pipe_ == nullptr) open_bell_pipe();
-    configure_waiting();
-  }
-  if (thread_ == nullptr) start_thread();
-  widened_ = true;
+bool Runtime::reaches_hosts() const noexcept {
+  return pmls_.front()->engine.transports.reaches_hosts();
 }
 
-void Runtime::look_around() {
+bool Runtime::reaches_this_host() const noexcept {
+  return pmls_.front()->engine.transports.slabs() != nullptr;
+}
+
+// All channels, because a peer may use any. The doorbell may change.
+void Runtime::widen(bool to_hosts) {
   const std::lock_guard<std::mutex> guard(widening_);
-  const int crowd = process_.boot->tell_known_worlds(process_.worlds.known());
-  const bool crowded = crowd > process_.node.cpus;
-  if (crowded == process_.node.oversubscribed) return;
-  process_.node.oversubscribed = crowded;
-  if (process_.explain.on())
+  if (to_hosts ? reaches_hosts() : reaches_this_host()) return;
+  process_.meets_worlds = true;
+  thread_.reset();
+  process_.threads.has_progress = false;
+  {
+    std::vector<std::unique_ptr<core::ChannelLock>> locks;
+    for (auto& channel : process_.channels()) {
+      locks.push_back(std::make_unique<core::ChannelLock>(channel->progress));
+      channel->progress.wake();
+    }
+    for (auto& pml : pmls_) {
+      auto* const first = pml == pmls_.front() ? nullptr : &pmls_.front()->engine.transports;
+      pml->engine.transports.widen(pml->engine, first, to_hosts);
+      pml->engine.channel.slabs = pml->engine.transports.slabs();
+    }
+    open_bell_pipe();
+    configure_waiting();
+  }
+  start_thread();
+}
+
+uint64_t Runtime::host() {
+  if (host_ != 0) return host_;
+  const std::string name = process_.boot->host(process_.world_rank);
+  const std::string owner = "." + std::to_string(::geteuid());
+  host_ = digest_text(name.substr(0, name.find('.')) + owner, access_domain()) | 1;
+  process_.worlds.know_host(host_, process_.boot->node(process_.world_rank));
+  return host_;
+}
+
+// No doorbell tells of the end of a process of another world.
+void Runtime::limit_sleeps() noexcept {
+  constexpr int64_t kLookUs = 50'000;
+  if (process_.deaths.tolerated()) return;
+  const bool looks = process_.worlds.sharing_memory() != 0;
+  int64_t before = looks ? INT64_MAX : kLookUs;
+  process_.waits.most_sleep_us.compare_exchange_strong(before, looks ? kLookUs : INT64_MAX);
+}
+
+void Runtime::count_ranks() {
+  core::Process::Node& node = process_.node;
+  const std::lock_guard<std::mutex> guard(widening_);
+  limit_sleeps();
+  const int crowd = std::max(process_.boot->tell_known_worlds(process_.worlds.known()),
+                             node.ranks + process_.worlds.ranks_on(host_));
+  if (node.strangers == crowd - node.ranks) return;
+  node.strangers = crowd - node.ranks;
+  const bool was_crowded = std::exchange(node.oversubscribed, crowd > node.cpus);
+  if (node.oversubscribed != was_crowded && process_.explain.on())
     process_.explain.say("crowd",
                          {{"ranks", static_cast<unsigned long long>(crowd)},
-                          {"cores", static_cast<unsigned long long>(process_.node.cpus)}},
+                          {"cores", static_cast<unsigned long long>(node.cpus)}},
                          strf("%d ranks of all worlds on %d processors: waiting ranks %s", crowd,
-                              process_.node.cpus, crowded ? "leave their cores" : "keep cores"));
+                              node.cpus, was_crowded ? "keep cores" : "leave their cores"));
   std::vector<std::unique_ptr<core::ChannelLock>> locks;
   for (auto& channel : process_.channels())
     locks.push_back(std::make_unique<core::ChannelLock>(channel->progress));
@@ -263,13 +301,20 @@ btl::ConnectionInfo Runtime::own_info(btl::AddressBook::LongAddresses* rest) {
 
 void Runtime::learn_peer(const core::Peer& peer, const btl::ConnectionInfo& info,
                          btl::AddressBook::LongAddresses rest) {
-  if (!pmls_.front()->engine.transports.reaches_hosts())
-    throw Error(
-        MPI_ERR_OTHER,
-        strf("worlds need UCX or libfabric to reach each other, but TERN_TRANSPORT=%s and this "
-             "build have no such transport; tern_info lists the transports that work here",
-             process_.params.transport.c_str()));
+  if (!peer.shares_memory && !reaches_hosts())
+    throw Error(MPI_ERR_OTHER,
+                strf("worlds without common memory need UCX or libfabric to reach each other, but "
+                     "TERN_TRANSPORT=%s and this build have no such transport; tern_info lists the "
+                     "transports that work here",
+                     process_.params.transport.c_str()));
   pmls_.front()->engine.transports.book().learn(peer, info, std::move(rest));
+}
+
+void Runtime::open_memory(core::Peer& peer) {
+  if (process_.params.sm_worlds == 0) throw Error(MPI_ERR_OTHER, "TERN_TEST has sm_worlds=0");
+  core::Channel& first = process_.channel(0);
+  const core::ChannelLock lock(first.progress);
+  (void)first.slabs->bell(peer);  // maps the memory
 }
 
 void Runtime::part(const std::vector<uint32_t>& strangers) noexcept {
@@ -288,21 +333,25 @@ void Runtime::part(const std::vector<uint32_t>& strangers) noexcept {
                   [](WaitReport* report) { report->words += "another world to disconnect"; });
   }
   wait_until_quiet();
+  forget(strangers);
+}
+
+void Runtime::forget(const std::vector<uint32_t>& strangers) noexcept {
+  if (strangers.empty()) return;
+  for (const uint32_t index : strangers) process_.worlds.forget(index);
+  count_ranks();
   for (auto& pml : pmls_) {
-    const core::ChannelLock lock(pml->engine.channel.progress);
+    core::Channel& channel = pml->engine.channel;
+    const core::ChannelLock lock(channel.progress);
     for (const uint32_t index : strangers) {
       const core::Peer& peer = process_.peer(index);
+      channel.coll->part(peer);
       pml->engine.peers.forget(peer);
       pml->engine.transports.part(peer);
     }
   }
-  for (const uint32_t index : strangers) forget_peer(index);
-  look_around();
-}
-
-void Runtime::forget_peer(uint32_t index) noexcept {
-  pmls_.front()->engine.transports.book().forget(process_.peer(index));
-  process_.worlds.forget(index);
+  btl::AddressBook& book = pmls_.front()->engine.transports.book();
+  for (const uint32_t index : strangers) book.forget(process_.peer(index));
 }
 
 void Runtime::admit_threads() noexcept {

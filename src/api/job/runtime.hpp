@@ -28,7 +28,7 @@ class FaultTolerance;
 class HangWatch;
 class ProgressThread;
 
-/// Equal numbers: the same host. Negative for processes of other worlds.
+/// Equal numbers: the same host. Negative on hosts without a known rank of this world.
 [[nodiscard]] int node_of(core::Process& process, const core::Peer& peer);
 
 class Runtime {
@@ -41,14 +41,22 @@ class Runtime {
   /// Enables locks for a higher thread level. admit_threads() needs all other threads outside MPI
   /// calls.
   void admit_threads() noexcept;
-  /// Makes a transport to other worlds, once. The caller holds no channel's lock. Throws Error.
-  void widen();
-  /// After a change of the known worlds: tells the launcher, and counts the host's ranks again.
-  void look_around();
+  /// Makes the transport to other worlds on this host, or to other hosts, once. The caller holds no
+  /// channel's lock. Throws Error.
+  void widen(bool to_hosts);
+  [[nodiscard]] bool reaches_hosts() const noexcept;
+  [[nodiscard]] bool reaches_this_host() const noexcept;
+  /// Processes with equal numbers are on one host, and may open each other's memory. Throws Error.
+  [[nodiscard]] uint64_t host();
   [[nodiscard]] btl::ConnectionInfo own_info(btl::AddressBook::LongAddresses* rest);
   void learn_peer(const core::Peer& peer, const btl::ConnectionInfo& info,
                   btl::AddressBook::LongAddresses rest);
-  void forget_peer(uint32_t index) noexcept;
+  /// Opens the shared memory of a process of another world. Throws Error.
+  void open_memory(core::Peer& peer);
+  /// After a change of the known worlds: tells the launcher, and counts the ranks of all worlds on
+  /// this host, which decide how this rank waits.
+  void count_ranks();
+  void forget(const std::vector<uint32_t>& strangers) noexcept;
   /// Ends the contacts with processes that share no communicator any more: both ends call.
   void part(const std::vector<uint32_t>& strangers) noexcept;
   void start_thread();
@@ -67,6 +75,7 @@ class Runtime {
   void learn();
   void meet_all();
   void configure_waiting();
+  void limit_sleeps() noexcept;
   [[nodiscard]] int64_t longest_sleep() const noexcept;  // microseconds
   void open_bell_pipe();
   void finish_streams() noexcept;
@@ -76,11 +85,11 @@ class Runtime {
 
   core::Process& process_;
   std::mutex widening_;
-  bool widened_ = false;
+  uint64_t host_ = 0;
   std::vector<std::unique_ptr<pml::P2p>> pmls_;
   std::vector<std::unique_ptr<coll::Coll>> colls_;
   std::unique_ptr<FaultTolerance> faults_;
-  std::unique_ptr<BellPipe> bell_pipe_;
+  std::vector<std::unique_ptr<BellPipe>> bell_pipes_;  // threads may sleep on an old one
   std::unique_ptr<HangWatch> watch_;
   std::unique_ptr<ProgressThread> thread_;
   std::unique_ptr<stream::Proxy> proxy_;

@@ -93,8 +93,9 @@ void Job::judge(Rank& rank, const siginfo_t& how) {
 }
 
 // With fault tolerance, the ranks are told by a question, which wakes sleepers, and look around.
+// Sessions have no failure detector.
 bool Job::survive(Rank& rank, const siginfo_t& how) {
-  if (parameters_of(options_).ft == 0 ||
+  if (parameters_of(options_).ft == 0 || meeting_.shared.sessions() ||
       meeting_.shared.state(rank.number) != boot::RankState::kInitialised)
     return false;
   all_.wake_ranks();

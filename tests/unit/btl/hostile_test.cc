@@ -82,10 +82,22 @@ TEST_F(Damaged, RingsOfNobodyEndTheJob) {
 }
 
 TEST_F(Damaged, RingsOfAChannelThatIsNotThereEndTheJob) {
-  sm_->segment().control(0).owner = RingControl::name(1, 1);
+  sm_->segment().control(0).owner = RingControl::name(0, 1, 1);
   sm_->segment().head().claimed[0].rings = 1;
   EXPECT_EQ(sm_->progress(), 0);
   EXPECT_TRUE(boot_.aborted);
+}
+
+TEST_F(Damaged, RingsOfStrangersThatThisRankHasNotMetAreLeftAlone) {
+  const Segment& segment = sm_->segment();
+  segment.control(segment.shape().first_stranger_ring(0)).owner = RingControl::name(7, 1, 0);
+  segment.head().claimed[0].by_strangers = 1;
+  EXPECT_EQ(sm_->progress(), 0);
+  EXPECT_FALSE(boot_.aborted);
+  segment.control(0).owner = RingControl::name(7, 1, 0);
+  segment.head().claimed[0].rings = 1;
+  EXPECT_EQ(sm_->progress(), 0);
+  EXPECT_TRUE(boot_.aborted) << "a stranger in a ring for ranks of the own world";
 }
 
 TEST_F(Damaged, MoreRingsThanThereAreAreNotLookedAt) {

@@ -46,6 +46,14 @@ TEST(Pool, WhatOneReaderGivesBackServesAnother) {
   EXPECT_EQ(all.pool.in_flight(all.readers[0]), 0u);
 }
 
+TEST(Pool, ARemovedReaderLeavesItsBlocks) {
+  Pools all(2);
+  const uint32_t alone = all.flood(all.readers[0]);
+  all.pool.remove(all.readers[0]);
+  EXPECT_EQ(all.readers[0].count(), 0U);
+  EXPECT_GE(all.flood(all.readers[1]), alone);
+}
+
 TEST(Pool, TheBlockReadLastIsFilledNext) {
   Pools all(1);
   const uint32_t first = all.pool.take(all.readers[0]);

@@ -54,6 +54,36 @@ TEST(Ring, FullRingRefusesUntilTheReaderHasConsumed) {
   EXPECT_TRUE(pair.send(kLines, 8));
 }
 
+TEST(Ring, AClearedRingServesAnotherWriter) {
+  for (const bool has_ended : {false, true}) {
+    Pair pair;
+    pair.control.owner = RingControl::name(3, 5, 1);
+    for (uint32_t i = 0; i < kLines + 7; ++i) {
+      ASSERT_TRUE(pair.send(i, 8));
+      if (!has_ended || i < kLines) ASSERT_TRUE(pair.receive(i, 8));
+    }
+    pair.control.farewell = RingControl::kAllRead;
+    pair.reader.clear_all(has_ended);
+    EXPECT_EQ(pair.control.owner, 0U);
+    EXPECT_EQ(pair.control.farewell, 0U);
+    pair.reader = RingReader(pair.lines.data(), kLines, &pair.control);
+    pair.writer = RingWriter(pair.lines.data(), kLines, &pair.control);
+    Header header{};
+    EXPECT_EQ(pair.reader.front(&header), nullptr);
+    for (uint32_t i = 0; i < 3 * kLines; ++i) {
+      ASSERT_TRUE(pair.send(i, 100));
+      ASSERT_TRUE(pair.receive(i, 100));
+    }
+  }
+}
+
+TEST(Ring, AnOwnerHasWorldRankAndChannel) {
+  const uint64_t name = RingControl::name(255, 70000, 7);
+  EXPECT_EQ(RingControl::world_of(name), 255U);
+  EXPECT_EQ(RingControl::rank_of(name), 70000U);
+  EXPECT_EQ(RingControl::channel_of(name), 7U);
+}
+
 TEST(Ring, CreditIsNeverPublishedInSilence) {
   Pair pair;
   std::mt19937 random(5);

@@ -128,7 +128,7 @@ class FakePml : public pml::Pml {
   int improbe(const pml::Envelope&, pml::Matched**, core::Outcome*) noexcept override { return -1; }
   int mprobe(const pml::Envelope&, pml::Matched**, core::Outcome*) noexcept override { return -1; }
   int imrecv(const pml::Buffer&, pml::Matched&, core::Request**) noexcept override { return -1; }
-  void interrupt(core::Communicator&) noexcept override {}
+  void interrupt(core::Communicator&, const Failure&) noexcept override {}
   void add_context(core::Communicator&) override {}
   void remove_context(core::Communicator&) noexcept override {}
   void describe_open(WaitReport*) const override {}

@@ -10,12 +10,16 @@ namespace tern::core {
 namespace {
 
 constexpr uint64_t kOwn = 11, kOther = 22, kThird = 33;
+constexpr uint64_t kHere = 101, kThere = 102, kElsewhere = 103;
+constexpr int kRanksThere = 3;
 
 class WorldsTest : public testing::Test {
  protected:
   WorldsTest() { worlds.set_own(kOwn, 4); }
-  uint32_t admit(uint64_t world, uint32_t rank, uint32_t number) {
-    const auto admitted = worlds.admit({{world, rank}, number, number + 1, 0});
+  uint32_t admit(uint64_t world, uint32_t rank, uint32_t number, uint64_t host = kThere,
+                 bool shares_memory = false) {
+    const auto admitted =
+        worlds.admit({{world, rank}, number, number + 1, host, kRanksThere, shares_memory});
     return admitted ? admitted->index : 0;
   }
   PeerTable peers;
@@ -46,16 +50,43 @@ TEST_F(WorldsTest, StrangersFollowTheOwnWorld) {
 
 TEST_F(WorldsTest, ANumberNamesOneWorld) {
   ASSERT_NE(admit(kOther, 0, 1), 0U);
-  EXPECT_FALSE(worlds.admit({{kThird, 0}, 1, 1, 0}));
+  EXPECT_FALSE(worlds.admit({{kThird, 0}, 1, 1, kThere, 1, false}));
   EXPECT_TRUE(worlds.used()[0]);
   EXPECT_TRUE(worlds.used()[1]);
   EXPECT_FALSE(worlds.used()[2]);
 }
 
-TEST_F(WorldsTest, NodesOfStrangersDifferFromOwnNodes) {
-  const uint32_t one = admit(kOther, 0, 1), third = admit(kThird, 0, 2);
-  EXPECT_LT(worlds.node_of(one), 0);
-  EXPECT_NE(worlds.node_of(one), worlds.node_of(third));
+TEST_F(WorldsTest, ProcessesOfAHostHaveANode) {
+  worlds.know_host(kHere, 2);
+  const uint32_t here = admit(kOther, 0, 1, kHere), there = admit(kOther, 1, 1),
+                 also_there = admit(kThird, 0, 2), elsewhere = admit(kThird, 1, 2, kElsewhere);
+  EXPECT_EQ(worlds.node_of(here), 2);
+  EXPECT_LT(worlds.node_of(there), 0);
+  EXPECT_EQ(worlds.node_of(there), worlds.node_of(also_there));
+  EXPECT_LT(worlds.node_of(elsewhere), 0);
+  EXPECT_NE(worlds.node_of(there), worlds.node_of(elsewhere));
+}
+
+TEST_F(WorldsTest, EachWorldCountsOnceOnItsHost) {
+  EXPECT_EQ(worlds.ranks_on(kHere), 0);
+  const uint32_t one = admit(kOther, 0, 1, kHere);
+  admit(kOther, 1, 1, kHere);
+  EXPECT_EQ(worlds.ranks_on(kHere), kRanksThere);
+  const uint32_t third = admit(kThird, 0, 2, kHere);
+  EXPECT_EQ(worlds.ranks_on(kHere), 2 * kRanksThere);
+  EXPECT_EQ(worlds.ranks_on(kThere), 0);
+  worlds.forget(third);
+  worlds.forget(one);
+  EXPECT_EQ(worlds.ranks_on(kHere), kRanksThere);
+}
+
+TEST_F(WorldsTest, StrangersThatShareMemoryAreMarked) {
+  const uint32_t one = admit(kOther, 0, 1, kHere, true), two = admit(kOther, 1, 1, kHere);
+  EXPECT_TRUE(peers.at(one).shares_memory);
+  EXPECT_FALSE(peers.at(two).shares_memory);
+  EXPECT_EQ(worlds.sharing_memory(), 1U);
+  worlds.forget(one);
+  EXPECT_EQ(worlds.sharing_memory(), 0U);
 }
 
 TEST_F(WorldsTest, KnownWorldsAreListedOnce) {
