@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/deaths.hpp"
 
-#include "core/failed_member.hpp"
 #include "mpix.h"
 
 namespace tern::core {
@@ -26,20 +25,6 @@ bool Deaths::has(uint32_t peer_index) const noexcept {
 
 int Deaths::lost_class(int without_tolerance) const noexcept {
   return tolerated() ? MPIX_ERR_PROC_FAILED : without_tolerance;
-}
-
-Failure death_in(const Communicator& communicator) noexcept {
-  const Deaths& deaths = communicator.process().deaths;
-  int rank = MPI_UNDEFINED;
-  const char* where = "";
-  for (uint32_t i = 0; i < deaths.count() && rank == MPI_UNDEFINED; ++i) {
-    rank = communicator.group().rank_of(deaths.at(i));
-    if (rank != MPI_UNDEFINED || !communicator.inter()) continue;
-    rank = communicator.remote_group()->rank_of(deaths.at(i));
-    where = " of the other group";
-  }
-  return failure(deaths.lost_class(), "rank %d%s of %s has failed", rank, where,
-                 communicator.name.or_words("the communicator").c_str());
 }
 
 }  // namespace tern::core
