@@ -16,7 +16,12 @@ enum { kKids = 3 };
 static void child(MPI_Comm parents) {
   MPI_Comm left;
   int ranks, flag = 6;
-  if (rank == kKids - 1) raise(SIGKILL);
+  if (rank == kKids - 1) {  // dies after all children have met the parents
+    for (int i = 0; i < kKids - 1; ++i)
+      OK(MPI_Recv(&ranks, 1, MPI_INT, i, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    raise(SIGKILL);
+  }
+  OK(MPI_Send(&rank, 1, MPI_INT, kKids - 1, 2, MPI_COMM_WORLD));
   FAILS(MPI_Barrier(MPI_COMM_WORLD), MPIX_ERR_PROC_FAILED);
   FAILS(MPIX_Comm_agree(MPI_COMM_WORLD, &flag), MPIX_ERR_PROC_FAILED);
   CHECK_EQ(flag, 6);
