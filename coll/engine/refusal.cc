@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "core/failed_member.hpp"
 #include "mpi.h"
 #include "mpix.h"
 
@@ -433,16 +434,8 @@ void Refusals::interrupt(core::Communicator& comm) noexcept {
 }
 
 void Refusals::end_with_failed(CommRefusals& state) {
-  const core::Communicator& comm = state.communicator;
-  if (state.fate.dead_locked() || !comm.has_failed_member()) return;
-  const core::Deaths& deaths = process_.deaths;
-  int rank = MPI_UNDEFINED;
-  for (uint32_t i = 0; i < deaths.count() && rank == MPI_UNDEFINED; ++i) {
-    rank = comm.group().rank_of(deaths.at(i));
-    if (rank == MPI_UNDEFINED && comm.inter()) rank = comm.remote_group()->rank_of(deaths.at(i));
-  }
-  end_collectives(state, failure(deaths.lost_class(), "rank %d of %s has failed", rank,
-                                 comm.name.or_words("the communicator").c_str()));
+  if (state.fate.dead_locked() || !state.communicator.has_failed_member()) return;
+  end_collectives(state, core::death_in(state.communicator));
 }
 
 Failure Refusals::settle(core::Communicator& comm, bool persistent, CallKind kind) noexcept {

@@ -101,7 +101,8 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws)
     api::notify_refusal(static_cast<core::Communicator&>(*call.at), call.part, code, std::nullopt,
                         call.hearer);
   const LastError last = take_last_error();
-  if (code == MPIX_ERR_PROC_FAILED && call.process != nullptr) look_for_news(*call.process);
+  if ((code == MPIX_ERR_PROC_FAILED || code == MPI_ERR_IN_STATUS) && call.process != nullptr)
+    look_for_news(*call.process);
   *throws = core::keeps_exception_of(last.text);
   if (*throws) {
     api::keep_until_delivered({});
@@ -130,7 +131,9 @@ int raise(Call call, int code) {
   bool throws = false;
   const core::ErrorHandler::UserCall handler = delivered(call, code, &throws);
   if (throws) core::throw_kept_exception();
-  return handler.target == Kind::kNone ? code : handler.run();
+  if (handler.target == Kind::kNone) return code;
+  const int changed = handler.run();  // the handler may change its code
+  return changed == handler.code ? code : changed;
 }
 
 int not_running() noexcept {

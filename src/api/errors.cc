@@ -27,6 +27,7 @@ struct Remembered {
 };
 thread_local Remembered last_raised;
 thread_local core::Ref<core::Object> kept_object;
+thread_local int kept_cause = MPI_SUCCESS;
 constinit thread_local std::optional<core::ErrorHandler::UserCall> requested_call;
 // note_these_early() is explained in base/error.cc.
 [[gnu::constructor]] void note_these_early() noexcept {
@@ -182,6 +183,8 @@ void keep_until_delivered(core::Ref<core::Object> object) noexcept {
 
 core::Ref<core::Object> kept_until_delivered() noexcept { return kept_object; }
 
+void keep_cause(int code) noexcept { kept_cause = code; }
+
 namespace {
 
 core::ErrorHandler* heard_by(core::Object* object) noexcept {
@@ -200,14 +203,16 @@ bool ends_the_job(core::Object* object) noexcept {
 core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* object, int code,
                                      const std::string& text) noexcept {
   const core::Ref<core::Object> kept = std::exchange(kept_object, {});
+  const int cause = std::exchange(kept_cause, MPI_SUCCESS);
   using Action = core::ErrorHandler::Action;
   const core::ErrorHandler* const handler = heard_by(object);
-  remember_error(code, text);
   const Action action = handler == nullptr ? Action::kFatal : handler->action();
+  const int heard = action == Action::kUser && cause != MPI_SUCCESS ? cause : code;
+  remember_error(heard, text);
   if (action == Action::kReturn) return {};
   // An unfinished or freed object has a null handle.
   if (action == Action::kUser)
-    return handler->user_call(object == handler ? 0 : object->handle(), code);
+    return handler->user_call(object == handler ? 0 : object->handle(), heard);
   log_line("%s", text.c_str());
   abort_job(process, code, text.c_str());
 }

@@ -39,6 +39,9 @@ void raise_if_fatal(core::Communicator& communicator, const Failure& failure) no
 void keep_until_delivered(core::Ref<core::Object> object) noexcept;
 [[nodiscard]] core::Ref<core::Object> kept_until_delivered() noexcept;
 
+/// Error handlers get the code of the status in place of the next MPI_ERR_IN_STATUS.
+void keep_cause(int code) noexcept;
+
 [[nodiscard]] int fail_no_memory() noexcept;
 /// Ends the job, or without a launcher only this process. The launcher prints `text`.
 [[noreturn]] void abort_job(core::Process* process, int code, const char* text) noexcept;

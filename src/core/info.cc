@@ -3,6 +3,7 @@
 #include "core/info.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 #include "core/process.hpp"
 
@@ -13,6 +14,16 @@ template <class Entries>
 auto position(Entries& entries, std::string_view key) noexcept {
   return std::find_if(entries.begin(), entries.end(),
                       [key](const auto& entry) { return entry.first == key; });
+}
+
+/// Keys "command" and "argv" (MPI-5.0 section 11.5.3).
+void set_command(Info* env) {
+  std::ifstream line("/proc/self/cmdline", std::ios::binary);
+  std::string word, words;
+  if (!std::getline(line, word, '\0')) return;
+  env->set("command", word.substr(0, MPI_MAX_INFO_VAL - 1));
+  while (std::getline(line, word, '\0')) words += (words.empty() ? "" : " ") + word;
+  env->set("argv", words.substr(0, MPI_MAX_INFO_VAL - 1));
 }
 
 }  // namespace
@@ -65,6 +76,7 @@ void Info::merge(const Info& other) {
 
 void make_predefined_infos(Process& process) {
   auto* env = new Info;
+  set_command(env);
   if (!process.params.memory_alloc_kinds.empty())
     env->set("mpi_memory_alloc_kinds", process.params.memory_alloc_kinds);
   if (process.params.initial_errhandler == InitialHandler::kAbort)

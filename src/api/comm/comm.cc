@@ -9,6 +9,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm/group.hpp"
+#include "mpix.h"
 #include "pml/pml.hpp"
 
 namespace tern::api {
@@ -47,6 +48,15 @@ void publish(core::Ref<Communicator> communicator, MPI_Comm* handle) {
 int require_intra(const Communicator& communicator, const char* what) noexcept {
   if (!communicator.inter()) return MPI_SUCCESS;
   return fail(MPI_ERR_COMM, "%s must be an intra-communicator, but is an inter-communicator", what);
+}
+
+int require_unrevoked(const Communicator& communicator) noexcept {
+  core::Progress& progress = communicator.channel().progress;
+  const core::ChannelLock lock(progress);
+  if (communicator.process().deaths.tolerated()) progress.poll_for_caller();
+  if (!communicator.fate.dead_locked() || communicator.fate.code() != MPIX_ERR_REVOKED)
+    return MPI_SUCCESS;
+  return communicator.fate.fail();
 }
 
 int comm_size(Communicator& comm, int* size) noexcept {

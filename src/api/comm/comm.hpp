@@ -34,4 +34,7 @@ void join(core::Communicator& communicator);
 /// Returns MPI_ERR_COMM for an inter-communicator.
 [[nodiscard]] int require_intra(const core::Communicator& communicator, const char* what) noexcept;
 
+/// For creations without messages, which work despite dead members. Looks for news.
+[[nodiscard]] int require_unrevoked(const core::Communicator& communicator) noexcept;
+
 }  // namespace tern::api

@@ -28,6 +28,7 @@ int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   const auto id =
       core::derive_context(parent.id(), Derivation::kDuplicate, parent.next_derivation(), 0);
   const bool with_twin = takes_twin(parent);  // taken before any local failure
+  if (const int revoked = require_unrevoked(parent); revoked != MPI_SUCCESS) return revoked;
   Ref<Communicator> made = core::derive_communicator(parent, Ref<Group>(&parent.group()), id,
                                                      Ref<Group>(parent.remote_group()));
   made->topology = parent.topology;
@@ -130,6 +131,7 @@ int comm_create(Communicator& comm, Group& group, MPI_Comm* newcomm) noexcept {
     const uint64_t number = comm.next_derivation();  // counted despite an error, as on other ranks
     if (refused) return fail(refused);
     *newcomm = MPI_COMM_NULL;
+    if (const int revoked = require_unrevoked(comm); revoked != MPI_SUCCESS) return revoked;
     if (!has_caller(comm, group)) return MPI_SUCCESS;
     const int leader = comm.group().rank_of(group.peer_index(0));
     const auto id =

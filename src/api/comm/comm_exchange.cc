@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "core/failed_member.hpp"
 #include "mpi.h"
 #include "pml/pml.hpp"
 
@@ -30,14 +31,23 @@ int wait_for(Communicator& communicator, core::Request* request) {
               communicator.name.or_words("the parent").c_str());
 }
 
-int exchange(Communicator& communicator, pml::Buffer out, int to, pml::Buffer in, int from,
-             int tag) {
-  pml::Pml& pml = *communicator.channel().pml;
-  const auto plane = pml::Plane::kInternal;
+/// A living member that knows a dead member sends nothing.
+int post(Communicator& communicator, const pml::Buffer& in, int from, int tag, Needs needs,
+         core::Request** request) {
+  const core::ChannelLock lock(communicator.channel().progress);
+  if (needs == Needs::kAllMembers && communicator.has_failed_member())
+    return fail(core::death_in(communicator));
+  return communicator.channel().pml->irecv_locked(
+      in, {&communicator, from, tag, pml::Plane::kInternal}, request);
+}
+
+int exchange(Communicator& communicator, pml::Buffer out, int to, pml::Buffer in, int from, int tag,
+             Needs needs = Needs::kAllMembers) {
   core::Request* request = nullptr;
-  int code = pml.irecv(in, {&communicator, from, tag, plane}, &request);
+  int code = post(communicator, in, from, tag, needs, &request);
   if (code != MPI_SUCCESS) return code;
-  code = pml.send(out, {&communicator, to, tag, plane}, pml::Mode::kStandard);
+  code = communicator.channel().pml->send(out, {&communicator, to, tag, pml::Plane::kInternal},
+                                          pml::Mode::kStandard);
   const int received = wait_for(communicator, request);
   return code != MPI_SUCCESS ? code : received;
 }
@@ -57,8 +67,7 @@ int send_to(Communicator& communicator, const pml::Buffer& out, int to, int tag)
 
 int receive_from(Communicator& communicator, const pml::Buffer& in, int from, int tag) {
   core::Request* request = nullptr;
-  const int code = communicator.channel().pml->irecv(
-      in, {&communicator, from, tag, pml::Plane::kInternal}, &request);
+  const int code = post(communicator, in, from, tag, Needs::kAllMembers, &request);
   return code != MPI_SUCCESS ? code : wait_for(communicator, request);
 }
 
@@ -101,15 +110,17 @@ int broadcast(Communicator& communicator, int root, Words* words, uint64_t numbe
   return MPI_SUCCESS;
 }
 
-int swap(Communicator& communicator, int with, const Words& mine, Words* theirs, int tag) {
+int swap(Communicator& communicator, int with, const Words& mine, Words* theirs, int tag,
+         Needs needs) {
   core::Datatype& byte = core::predefined_type(communicator.process(), MPI_BYTE);
   const Words mine_length{mine.size()};
   Words length{0};
-  const int code =
-      exchange(communicator, data_of(mine_length, byte), with, data_of(length, byte), with, tag);
+  const int code = exchange(communicator, data_of(mine_length, byte), with, data_of(length, byte),
+                            with, tag, needs);
   if (code != MPI_SUCCESS) return code;
   theirs->resize(length[0]);
-  return exchange(communicator, data_of(mine, byte), with, data_of(*theirs, byte), with, tag);
+  return exchange(communicator, data_of(mine, byte), with, data_of(*theirs, byte), with, tag,
+                  needs);
 }
 
 int allgather(Communicator& communicator, void* all, size_t bytes, uint64_t number) {

@@ -26,8 +26,10 @@ using Words = std::vector<uint64_t>;
 /// Sends along a binomial tree. `number` as for allgather().
 [[nodiscard]] int broadcast(core::Communicator& communicator, int root, Words* words,
                             uint64_t number);
+/// Exchanges fail if a member that must live has failed.
+enum class Needs : uint8_t { kAllMembers, kPartner };
 /// Exchanges words with one rank. `tag` is the user's, in a separate tag space.
 [[nodiscard]] int swap(core::Communicator& communicator, int with, const Words& mine, Words* theirs,
-                       int tag);
+                       int tag, Needs needs);
 
 }  // namespace tern::api

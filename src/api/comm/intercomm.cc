@@ -17,7 +17,8 @@ namespace tern::api {
 
 namespace {
 constexpr size_t kNameWords = 2;  // of a member: world and rank
-}
+constexpr uint64_t kUnreached = UINT64_MAX - 1;
+}  // namespace
 
 using core::Communicator;
 using core::ContextId;
@@ -40,10 +41,14 @@ int trade(Communicator& inter, const Words& ours, Words* theirs, uint64_t number
   int code = MPI_SUCCESS;
   if (inter.rank() == 0) {
     constexpr int kTag = 0;  // a constant tag suffices, because both groups trade in the same order
-    code = swap(inter, 0, ours, theirs, kTag);
+    code = swap(inter, 0, ours, theirs, kTag, Needs::kAllMembers);
+    if (code != MPI_SUCCESS) *theirs = {kUnreached, static_cast<uint64_t>(code)};
   }
   const int told = broadcast(side, 0, theirs, number);
-  return code != MPI_SUCCESS ? code : told;
+  if (code != MPI_SUCCESS || told != MPI_SUCCESS) return code != MPI_SUCCESS ? code : told;
+  if (theirs->size() != 2 || theirs->front() != kUnreached) return MPI_SUCCESS;
+  return fail(static_cast<int>(theirs->back()),
+              "rank 0 of the local group could not reach the remote group");
 }
 
 Words members_of(const Group& group) {
@@ -125,7 +130,7 @@ int meet(const Communicator& own, MPI_Comm bridge, int remote_leader, int tag,
                 peer->peer_count() - 1);
   if (!peer->inter() && remote_leader == peer->rank())
     return fail(MPI_ERR_RANK, "remote_leader is %d, the local leader itself", remote_leader);
-  return swap(*peer, remote_leader, introduction, theirs, tag);
+  return swap(*peer, remote_leader, introduction, theirs, tag, Needs::kPartner);
 }
 
 /// Equal on both sides.
@@ -145,8 +150,8 @@ int introduce(Communicator& own, int leader, MPI_Comm bridge, int remote_leader,
   const Swap over_bridge = [&](const std::string& text) {
     Words in;
     auto* const peer = the_process->handles.find<Communicator>(bridge);
-    if (const int code = swap(*peer, remote_leader, pack_text(text), &in, tag); code != MPI_SUCCESS)
-      throw Error(code, take_last_error().text);
+    const int code = swap(*peer, remote_leader, pack_text(text), &in, tag, Needs::kPartner);
+    if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
     return unpack_text(in);
   };
   return meet_group(own, leader, over_bridge, met);
@@ -217,8 +222,6 @@ int intercomm_merge(Communicator& intercomm, int high, MPI_Comm* newintracomm) n
     Words theirs;
     const int code = trade(intercomm, {high != 0 ? 1U : 0U}, &theirs, number);
     if (code != MPI_SUCCESS) return code;
-    if (theirs.empty())
-      return fail(MPI_ERR_OTHER, "rank 0 of the local group could not reach the remote group");
     const bool first = comes_first(intercomm, high != 0, theirs[0] != 0);
     const Group& low = first ? intercomm.group() : *intercomm.remote_group();
     const Group& rest = first ? *intercomm.remote_group() : intercomm.group();

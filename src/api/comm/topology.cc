@@ -69,6 +69,7 @@ int publish_shaped(Communicator& parent, const core::Placement& order, core::Top
                    const core::Info* info, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
   *out = MPI_COMM_NULL;
+  if (const int revoked = require_unrevoked(parent); revoked != MPI_SUCCESS) return revoked;
   const int rank = rank_in(order, parent.rank());
   if (rank == MPI_UNDEFINED) return MPI_SUCCESS;
   core::GroupBuilder members;

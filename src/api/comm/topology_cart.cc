@@ -166,6 +166,7 @@ int cart_sub(Communicator& comm, const int* remain_dims, MPI_Comm* newcomm) noex
     for (const int member : part.members) members.add(comm.group().peer_index(member));
     const auto id =
         core::derive_context(comm.id(), core::Derivation::kSub, comm.next_derivation(), part.first);
+    if (const int revoked = require_unrevoked(comm); revoked != MPI_SUCCESS) return revoked;
     auto made = core::derive_communicator(comm, members.finish(), id);
     made->topology = std::make_shared<const core::Topology>(std::move(part.grid), made->rank());
     publish(std::move(made), newcomm);

@@ -8,6 +8,7 @@
 #include "api/comm/comm_interrupt.hpp"
 #include "api/comm/intercomm.hpp"
 #include "base/log.hpp"
+#include "boot/boot.hpp"
 #include "core/communicator.hpp"
 #include "mpix.h"
 #include "pml/pml.hpp"
@@ -76,6 +77,10 @@ void Faults::start_polling(Heard& heard) {
 
 void Faults::enter() {
   if (detector_ == nullptr) return;
+  if (process_.world_rank == 0 && process_.boot->job().launcher == "Slurm")
+    log_line(
+        "TERN_FT=1, but Slurm ends a job step after the death of a rank. Cure: start the "
+        "ranks by mpirun --with-ft ulfm, or by prterun, in the allocation");
   detector_->enter();
   for (const auto& one : by_channel_) {
     const core::ChannelLock lock(one->channel.progress);

@@ -112,17 +112,17 @@ int give_null_request(MPI_Request* request, bool persistent) noexcept {
 int recv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
          core::Communicator& comm, MPI_Status* status) noexcept {
   core::Outcome outcome = kFromNobody;
-  int code = MPI_SUCCESS;
-  if (TERN_LIKELY(source != MPI_PROC_NULL))
-    code =
-        comm.channel().pml->recv(buffer_of(buf, count, datatype), {&comm, source, tag}, &outcome);
+  const int code = TERN_LIKELY(source != MPI_PROC_NULL)
+                       ? comm.channel().pml->recv(buffer_of(buf, count, datatype),
+                                                  {&comm, source, tag}, &outcome)
+                       : require_alive(comm);
   core::fill_status(status, outcome, false);
   return code;
 }
 
 int irecv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
           core::Communicator& comm, MPI_Request* request) noexcept {
-  if (TERN_UNLIKELY(source == MPI_PROC_NULL)) return give_null_request(request, false);
+  if (TERN_UNLIKELY(source == MPI_PROC_NULL)) return give_null(comm, request);
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->irecv(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
@@ -149,10 +149,10 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, core::Datatype& sendtype,
                                                {&comm, source, recvtag}, &receive);
     if (code != MPI_SUCCESS) return code;
   }
-  int sent = MPI_SUCCESS;
-  if (TERN_LIKELY(dest != MPI_PROC_NULL))
-    sent = comm.channel().pml->send(buffer_of(sendbuf, sendcount, sendtype), {&comm, dest, sendtag},
-                                    Mode::kStandard);
+  const int sent = TERN_LIKELY(dest != MPI_PROC_NULL)
+                       ? comm.channel().pml->send(buffer_of(sendbuf, sendcount, sendtype),
+                                                  {&comm, dest, sendtag}, Mode::kStandard)
+                       : require_alive(comm);
   if (sent != MPI_SUCCESS) {
     if (receive != nullptr) {
       (void)receive->cancel();

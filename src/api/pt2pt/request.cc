@@ -144,8 +144,10 @@ class Collection {
   [[nodiscard]] int code() const noexcept {
     if (TERN_LIKELY(!heard_)) return MPI_SUCCESS;
     keep_until_delivered(hearer_);
-    return fail_on(first_.object, MPI_ERR_IN_STATUS, "at least one request failed; the first: %s",
-                   first_.text.c_str());
+    const int code = fail_on(first_.object, MPI_ERR_IN_STATUS,
+                             "at least one request failed; the first: %s", first_.text.c_str());
+    keep_cause(first_code_);
+    return code;
   }
 
  private:
@@ -153,6 +155,7 @@ class Collection {
     LastError heard = take_last_error();
     if (!heard_) {
       first_ = std::move(heard);
+      first_code_ = code;
       hearer_ = kept_until_delivered();
     }
     heard_ = true;
@@ -170,6 +173,7 @@ class Collection {
   int taken_ = 0;
   bool failed_, heard_ = false;
   LastError first_;
+  int first_code_ = MPI_SUCCESS;
   core::Ref<core::Object> hearer_;
 };
 

@@ -22,6 +22,17 @@ inline pml::Buffer buffer_of(const void* address, MPI_Count count, core::Datatyp
 [[nodiscard]] TERN_COLD int give_failed(core::Communicator& comm, int code,
                                         MPI_Request* request) noexcept;
 
+/// Operations with MPI_PROC_NULL fail on a revoked communicator.
+inline int require_alive(const core::Communicator& comm) noexcept {
+  return TERN_UNLIKELY(comm.fate.dead()) ? comm.fate.fail() : MPI_SUCCESS;
+}
+
+inline int give_null(core::Communicator& comm, MPI_Request* request) noexcept {
+  const int code = require_alive(comm);
+  return TERN_LIKELY(code == MPI_SUCCESS) ? give_null_request(request, false)
+                                          : give_failed(comm, code, request);
+}
+
 inline int give(core::Request* made, int code, core::Communicator& comm,
                 MPI_Request* request) noexcept {
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) return give_failed(comm, code, request);
@@ -32,14 +43,14 @@ inline int give(core::Request* made, int code, core::Communicator& comm,
 template <pml::Mode kMode>
 [[nodiscard, gnu::noinline]] int send_as(const void* buf, MPI_Count count, core::Datatype& type,
                                          int dest, int tag, core::Communicator& comm) noexcept {
-  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return MPI_SUCCESS;
+  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return require_alive(comm);
   return comm.channel().pml->send(buffer_of(buf, count, type), {&comm, dest, tag}, kMode);
 }
 
 template <pml::Mode kMode>
 [[nodiscard]] int isend_as(const void* buf, MPI_Count count, core::Datatype& type, int dest,
                            int tag, core::Communicator& comm, MPI_Request* request) noexcept {
-  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return give_null_request(request, false);
+  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return give_null(comm, request);
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->isend(buffer_of(buf, count, type), {&comm, dest, tag}, kMode, &made);

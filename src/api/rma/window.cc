@@ -7,8 +7,10 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm/group.hpp"
+#include "api/errors.hpp"
 #include "api/process.hpp"
 #include "cuda/memory.hpp"
+#include "mpix.h"
 
 namespace tern::api {
 
@@ -20,11 +22,13 @@ int win_free(MPI_Win* win) noexcept {
   int code = found->epoch.may_free();
   if (code == MPI_SUCCESS) code = found->attributes.delete_all(found->handle());
   if (code == MPI_SUCCESS) code = found->leave();
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS && code != MPIX_ERR_PROC_FAILED) return code;
   *win = MPI_WIN_NULL;
   process.handles.erase(*found);
-  found->release();
-  return MPI_SUCCESS;
+  auto ended = core::Ref<core::Object>::adopt(found);
+  if (code == MPI_SUCCESS) return code;
+  keep_until_delivered(std::move(ended));
+  return fail_on(found, code, "%s", take_last_error().text.c_str());
 }
 
 int win_get_group(Window& win, MPI_Group* group) noexcept {

@@ -101,6 +101,9 @@ void Worlds::start_spawned(const std::shared_ptr<Caller>& caller,
   options.timestamp_output = options_.timestamp_output;
   if (!options_.output_directory.empty())
     options.output_directory = strf("%s/world.%d", options_.output_directory.c_str(), next_number_);
+  // mpirun's own environment lacks the parameter if --with-ft has set it for the parent world.
+  if (const char* const tolerance = value_in(request.environment, "TERN_FT"))
+    options.environment.emplace_back("TERN_FT", tolerance);
   refuse_without_room(options);
   const std::vector<std::string> paths =
       find_programs(options, value_in(request.environment, "PATH"));
