@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heat in a rod. One rank kills itself; the others start a replacement, which gets the cells of the
-// dead rank from its right neighbour, and all go on from the last checkpoint.
+// Heat in a rod. A rank kills itself; the survivors start a replacement with the cells kept by the
+// right neighbour, and continue from the last checkpoint.
 // Why: the cells at the end are the same, to the last bit, as without a death.
 // ranks: 2 4
 // mpirun: --with-ft ulfm
@@ -12,7 +12,7 @@
 //   args: 2000 0 2000
 // variant: early
 //   args: 2000 1 0
-// variant: nobody
+// variant: unharmed
 //   args: 2000
 //   mpirun: --quiet
 //   expect-stdout: 2000 steps, 0 replaced: heat \d+\.\d+, the same as on one rank
@@ -106,8 +106,8 @@ static int advance(long steps, long dies_at, double* all) {
   }
 }
 
-/* All go back to the last checkpoint that all survivors have. Neighbours are less than kEvery steps
- * apart, so this is one of the last two. */
+/* Ranks go back to the last common checkpoint of the survivors. Neighbours are less than kEvery
+ * steps apart, so this is one of the last two. */
 static void restore(const int* dead, int deaths, int is_new) {
   long last = is_new ? LONG_MAX : saved;
   must(MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_LONG, MPI_MIN, comm), "MPI_Allreduce");
@@ -211,9 +211,9 @@ int main(int argc, char** argv) {
   const int dies = parent == MPI_COMM_NULL && rank == victim;
   for (;;) {
     int done = advance(steps, dies ? dies_at : -1, all) == MPI_SUCCESS;
-    /* Those who wait for this rank must hear of the death, too. */
+    /* Ranks waiting for this rank must hear of the death. */
     if (!done) MPIX_Comm_revoke(comm);
-    /* A rank may be done before another notices a death, so all decide together. */
+    /* A rank may be done before a death is known, so all ranks decide together. */
     if (MPIX_Comm_agree(comm, &done) == MPI_SUCCESS && done) break;
     recover(argv);
   }

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A program without mpirun and the rank that it started: one kills itself, and the other, which waits for any source,
-# ends with an error.
+# A program without mpirun starts a rank. Parent or child kills itself; the survivor waits for any source, and gets an error.
 # timeout: 120
 # sanitizers: no, processes are killed
 . "$TOP/tests/verdicts.sh"
