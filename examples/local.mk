@@ -23,7 +23,11 @@ EXTRA_DIST += \
 	examples/heat/png.hpp \
 	examples/hello/README.md \
 	examples/hello/hello.c \
+	examples/pool/README.md \
+	examples/pool/pool.c \
 	examples/ring/README.md \
 	examples/ring/ring.c \
 	examples/stencil_shared/README.md \
-	examples/stencil_shared/stencil_shared.c
+	examples/stencil_shared/stencil_shared.c \
+	examples/survivor/README.md \
+	examples/survivor/survivor.c

@@ -89,7 +89,11 @@ int MessageEngine::progress() noexcept {
 
 int MessageEngine::require_source(const Envelope& from) noexcept {
   if (TERN_UNLIKELY(from.communicator->fate.dead_locked())) return from.communicator->fate.fail();
-  if (from.rank == MPI_ANY_SOURCE) return MPI_SUCCESS;
+  if (from.rank == MPI_ANY_SOURCE) {
+    if (TERN_LIKELY(!peers.all_lost(*from.communicator)) || matcher.has(from)) return MPI_SUCCESS;
+    return fail(MPI_ERR_PROC_ABORTED, "all ranks of the other group of %s are lost",
+                from.communicator->name.or_words("the communicator").c_str());
+  }
   const PeerState* const state = peers.known(*from.communicator, from.rank);
   if (TERN_UNLIKELY(state == nullptr)) return peers.require_reachable(from);
   return TERN_LIKELY(!state->fate.dead_locked()) || matcher.has(from) ? MPI_SUCCESS

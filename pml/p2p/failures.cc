@@ -47,6 +47,7 @@ Failure unacknowledged(const core::Communicator& communicator) {
 
 void MessageEngine::lose(PeerState& peer, const Failure& why) noexcept {
   peer.fate.end(why);
+  peers.note_loss();
   peer.pace(false);
   outbox.drop(peer);
 }
@@ -158,8 +159,9 @@ void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
   if (process.deaths.watch != nullptr) process.deaths.watch->lost(peer.peer->index);
   lose(peer, failure);
   end_operations(peer.peer->index, failure, [&](const RecvRequest& one) {
-    return one.from.rank != MPI_ANY_SOURCE &&
-           peers.known(*one.from.communicator, one.from.rank) == &peer;
+    const core::Communicator& communicator = *one.from.communicator;
+    return one.from.rank == MPI_ANY_SOURCE ? peers.all_lost(communicator)
+                                           : peers.known(communicator, one.from.rank) == &peer;
   });
   if (process.threaded()) channel.progress.wake();
 }

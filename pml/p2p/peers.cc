@@ -34,6 +34,15 @@ PeerState& Peers::contact(btl::Endpoint& endpoint) {
   return state;
 }
 
+bool Peers::lacks_living(const core::Communicator& other) const noexcept {
+  if (process_.deaths.tolerated()) return false;
+  for (int rank = 0; rank < other.peer_count(); ++rank) {
+    const PeerState* const state = known(other, rank);
+    if (state == nullptr || !state->fate.dead_locked()) return false;
+  }
+  return true;
+}
+
 Failure Peers::death_of(const core::Communicator& communicator, int rank) const {
   return failure(process_.deaths.lost_class(), "rank %d of %s has failed", rank,
                  communicator.name.or_words("the communicator").c_str());

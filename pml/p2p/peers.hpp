@@ -35,12 +35,19 @@ class Peers {
   [[nodiscard]] int require_reachable(const Envelope& from) noexcept;
 
   [[nodiscard]] bool is_lost(const Envelope& from) const noexcept {
-    if (from.rank == MPI_ANY_SOURCE) return from.communicator->lacks_ack();
+    if (from.rank == MPI_ANY_SOURCE)
+      return from.communicator->lacks_ack() || all_lost(*from.communicator);
     const PeerState* const state = known(*from.communicator, from.rank);
     if (TERN_UNLIKELY(state == nullptr))
       return process_.deaths.has(static_cast<uint32_t>(from.communicator->peer_index(from.rank)));
     return state->fate.dead_locked();
   }
+
+  /// Without fault tolerance: the other group has no living rank, so no message can come.
+  [[nodiscard]] bool all_lost(const core::Communicator& communicator) const noexcept {
+    return TERN_UNLIKELY(any_lost_) && communicator.inter() && lacks_living(communicator);
+  }
+  void note_loss() noexcept { any_lost_ = true; }
 
   template <class Use>
   void for_each(uint32_t peer_index, const Use& use) {
@@ -57,6 +64,7 @@ class Peers {
 
  private:
   PeerState* connect(core::Communicator& communicator, int rank, int* error) noexcept;
+  [[nodiscard]] TERN_COLD bool lacks_living(const core::Communicator& other) const noexcept;
   [[nodiscard]] Failure death_of(const core::Communicator& communicator, int rank) const;
   [[nodiscard]] TERN_COLD int cannot_connect(const core::Communicator& communicator, int rank,
                                              const Error& why) const noexcept;
@@ -70,6 +78,7 @@ class Peers {
   std::vector<std::unique_ptr<PeerState>> peers_;
   std::vector<std::unique_ptr<PeerState>> parted_;  // unexpected messages may refer to them
   std::vector<PeerState*> by_peer_;
+  bool any_lost_ = false;
 };
 
 }  // namespace tern::pml

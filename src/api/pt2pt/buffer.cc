@@ -11,6 +11,7 @@
 #include "api/process.hpp"
 #include "api/pt2pt/compound.hpp"
 #include "api/pt2pt/send_buffer.hpp"
+#include "api/pt2pt/send_modes.hpp"
 #include "core/communicator.hpp"
 #include "core/session.hpp"
 
@@ -179,14 +180,14 @@ pml::Buffer data_of(const void* buf, MPI_Count count, core::Datatype& type) noex
 
 int bsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
           core::Communicator& comm) noexcept {
-  if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
+  if (dest == MPI_PROC_NULL) return null_transfer(comm);
   return send_buffered(data_of(buf, count, datatype), {&comm, dest, tag});
 }
 
 int ibsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
            core::Communicator& comm, MPI_Request* request) noexcept {
   const int code = bsend(buf, count, datatype, dest, tag, comm);
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS) return give_failed(comm, code, request);
   return give_request<BufferedRequest>(request);
 }
 

@@ -102,7 +102,9 @@ int give_failed(core::Communicator& comm, int code, MPI_Request* request) noexce
   });
 }
 
-int give_null_request(MPI_Request* request, bool persistent) noexcept {
+int give_null_request(core::Communicator& comm, MPI_Request* request, bool persistent) noexcept {
+  if (const int code = null_transfer(comm); code != MPI_SUCCESS)
+    return persistent ? code : give_failed(comm, code, request);
   return guarded([&] {
     auto* made = new NullRequest(the_process->handles, persistent);
     *request = reinterpret_cast<MPI_Request>(made->handle());
@@ -112,17 +114,19 @@ int give_null_request(MPI_Request* request, bool persistent) noexcept {
 int recv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
          core::Communicator& comm, MPI_Status* status) noexcept {
   core::Outcome outcome = kFromNobody;
-  const int code = TERN_LIKELY(source != MPI_PROC_NULL)
-                       ? comm.channel().pml->recv(buffer_of(buf, count, datatype),
-                                                  {&comm, source, tag}, &outcome)
-                       : require_alive(comm);
+  int code = MPI_SUCCESS;
+  if (TERN_LIKELY(source != MPI_PROC_NULL))
+    code =
+        comm.channel().pml->recv(buffer_of(buf, count, datatype), {&comm, source, tag}, &outcome);
+  else
+    code = null_transfer(comm);
   core::fill_status(status, outcome, false);
   return code;
 }
 
 int irecv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
           core::Communicator& comm, MPI_Request* request) noexcept {
-  if (TERN_UNLIKELY(source == MPI_PROC_NULL)) return give_null(comm, request);
+  if (TERN_UNLIKELY(source == MPI_PROC_NULL)) return give_null_request(comm, request, false);
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->irecv(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
@@ -131,7 +135,7 @@ int irecv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int 
 
 int recv_init(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
               core::Communicator& comm, MPI_Request* request) noexcept {
-  if (source == MPI_PROC_NULL) return give_null_request(request, true);
+  if (source == MPI_PROC_NULL) return give_null_request(comm, request, true);
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->recv_init(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
@@ -149,10 +153,12 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, core::Datatype& sendtype,
                                                {&comm, source, recvtag}, &receive);
     if (code != MPI_SUCCESS) return code;
   }
-  const int sent = TERN_LIKELY(dest != MPI_PROC_NULL)
-                       ? comm.channel().pml->send(buffer_of(sendbuf, sendcount, sendtype),
-                                                  {&comm, dest, sendtag}, Mode::kStandard)
-                       : require_alive(comm);
+  int sent = MPI_SUCCESS;
+  if (TERN_LIKELY(dest != MPI_PROC_NULL))
+    sent = comm.channel().pml->send(buffer_of(sendbuf, sendcount, sendtype), {&comm, dest, sendtag},
+                                    Mode::kStandard);
+  else if (receive == nullptr)
+    sent = null_transfer(comm);
   if (sent != MPI_SUCCESS) {
     if (receive != nullptr) {
       (void)receive->cancel();
@@ -184,7 +190,10 @@ int sendrecv_replace(void* buf, MPI_Count count, core::Datatype& datatype, int d
 int probe(int source, int tag, core::Communicator& comm, MPI_Status* status) noexcept {
   core::Outcome outcome = kFromNobody;
   int code = MPI_SUCCESS;
-  if (source != MPI_PROC_NULL) code = comm.channel().pml->probe({&comm, source, tag}, &outcome);
+  if (source != MPI_PROC_NULL)
+    code = comm.channel().pml->probe({&comm, source, tag}, &outcome);
+  else
+    code = null_transfer(comm);
   core::fill_status(status, outcome, false);
   return code;
 }
@@ -195,6 +204,8 @@ int iprobe(int source, int tag, core::Communicator& comm, int* flag, MPI_Status*
   int code = MPI_SUCCESS;
   if (source != MPI_PROC_NULL)
     code = comm.channel().pml->iprobe({&comm, source, tag}, &found, &outcome);
+  else
+    code = null_transfer(comm);
   *flag = found ? 1 : 0;
   if (found) core::fill_status(status, outcome, false);
   return code;

@@ -5,15 +5,12 @@
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "api/pt2pt/requests.hpp"
+#include "api/pt2pt/send_modes.hpp"
 #include "core/request.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::api {
 namespace {
-
-pml::Buffer buffer_of(void* address, MPI_Count count, core::Datatype& type) noexcept {
-  return {address, count, &type};
-}
 
 MPI_Message handle_of(const pml::Matched* matched) noexcept {
   return matched == nullptr ? MPI_MESSAGE_NULL : reinterpret_cast<MPI_Message>(matched->handle());
@@ -42,6 +39,8 @@ int mprobe(int source, int tag, core::Communicator& comm, MPI_Message* message,
     const int code = comm.channel().pml->mprobe({&comm, source, tag}, &matched, &outcome);
     if (code != MPI_SUCCESS) return code;
     *message = handle_of(matched);
+  } else if (const int code = null_transfer(comm); code != MPI_SUCCESS) {
+    return code;
   }
   core::fill_status(status, outcome, false);
   return MPI_SUCCESS;
@@ -58,6 +57,8 @@ int improbe(int source, int tag, core::Communicator& comm, int* flag, MPI_Messag
     if (code != MPI_SUCCESS) return code;
     *flag = matched != nullptr ? 1 : 0;
     *message = handle_of(matched);
+  } else if (const int code = null_transfer(comm); code != MPI_SUCCESS) {
+    return code;
   }
   if (*flag != 0) core::fill_status(status, outcome, false);
   return MPI_SUCCESS;

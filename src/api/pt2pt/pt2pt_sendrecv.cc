@@ -45,6 +45,8 @@ int start(core::Ref<CompoundRequest> whole, core::Communicator& comm, const Tran
   pml::Pml& pml = *comm.channel().pml;
   core::Request *send = nullptr, *receive = nullptr;
   const core::ChannelLock lock(comm.channel().progress);
+  if (const int code = null_transfer(comm); code != MPI_SUCCESS)
+    return give_failed(comm, code, request);
   if (out.rank == MPI_PROC_NULL)
     send = proc_null_request();
   else if (const int code = pml.isend_locked(out.buffer, {&comm, out.rank, out.tag}, &send);

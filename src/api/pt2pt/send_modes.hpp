@@ -10,8 +10,14 @@
 
 namespace tern::api {
 
+/// The code of a transfer with MPI_PROC_NULL: only the end of the communicator is an error.
+[[nodiscard]] inline int null_transfer(const core::Communicator& comm) noexcept {
+  return TERN_LIKELY(!comm.fate.dead()) ? MPI_SUCCESS : comm.fate.fail();
+}
+
 /// Returns a complete request for MPI_PROC_NULL.
-[[nodiscard]] int give_null_request(MPI_Request* request, bool persistent) noexcept;
+[[nodiscard]] int give_null_request(core::Communicator& comm, MPI_Request* request,
+                                    bool persistent) noexcept;
 
 inline pml::Buffer buffer_of(const void* address, MPI_Count count, core::Datatype& type) noexcept {
   return {const_cast<void*>(address), count, &type};
@@ -21,17 +27,6 @@ inline pml::Buffer buffer_of(const void* address, MPI_Count count, core::Datatyp
 /// text of fail(); returns other codes.
 [[nodiscard]] TERN_COLD int give_failed(core::Communicator& comm, int code,
                                         MPI_Request* request) noexcept;
-
-/// Operations with MPI_PROC_NULL fail on a revoked communicator.
-inline int require_alive(const core::Communicator& comm) noexcept {
-  return TERN_UNLIKELY(comm.fate.dead()) ? comm.fate.fail() : MPI_SUCCESS;
-}
-
-inline int give_null(core::Communicator& comm, MPI_Request* request) noexcept {
-  const int code = require_alive(comm);
-  return TERN_LIKELY(code == MPI_SUCCESS) ? give_null_request(request, false)
-                                          : give_failed(comm, code, request);
-}
 
 inline int give(core::Request* made, int code, core::Communicator& comm,
                 MPI_Request* request) noexcept {
@@ -43,14 +38,14 @@ inline int give(core::Request* made, int code, core::Communicator& comm,
 template <pml::Mode kMode>
 [[nodiscard, gnu::noinline]] int send_as(const void* buf, MPI_Count count, core::Datatype& type,
                                          int dest, int tag, core::Communicator& comm) noexcept {
-  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return require_alive(comm);
+  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return null_transfer(comm);
   return comm.channel().pml->send(buffer_of(buf, count, type), {&comm, dest, tag}, kMode);
 }
 
 template <pml::Mode kMode>
 [[nodiscard]] int isend_as(const void* buf, MPI_Count count, core::Datatype& type, int dest,
                            int tag, core::Communicator& comm, MPI_Request* request) noexcept {
-  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return give_null(comm, request);
+  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return give_null_request(comm, request, false);
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->isend(buffer_of(buf, count, type), {&comm, dest, tag}, kMode, &made);
@@ -60,7 +55,7 @@ template <pml::Mode kMode>
 template <pml::Mode kMode>
 [[nodiscard]] int send_init_as(const void* buf, MPI_Count count, core::Datatype& type, int dest,
                                int tag, core::Communicator& comm, MPI_Request* request) noexcept {
-  if (dest == MPI_PROC_NULL) return give_null_request(request, true);
+  if (dest == MPI_PROC_NULL) return give_null_request(comm, request, true);
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->send_init(buffer_of(buf, count, type), {&comm, dest, tag}, kMode, &made);
