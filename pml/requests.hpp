@@ -180,6 +180,11 @@ struct alignas(64) RecvRequest final : core::Request {
   bool blocking = false;
   /// A possible sender has failed: done with MPIX_ERR_PROC_FAILED_PENDING, but still posted.
   bool pends = false;
+  void resume() noexcept {
+    pends = false;
+    outcome = {};
+    restart();
+  }
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
     set_active(!persistent);

@@ -160,6 +160,10 @@ Segment Segment::attach(const SmAddress& address, uint32_t rank, Part part) {
     throw Error(MPI_ERR_OTHER,
                 strf("the shared memory of rank %u is of another version of Tern", rank));
   if (part == Part::kWhole && !address.is_own_process()) {
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0 || static_cast<size_t>(status.st_size) < shape.bytes())
+      throw Error(MPI_ERR_OTHER,
+                  strf("the shared memory of rank %u is too small for other worlds", rank));
     segment.map_ = Mapping::shared(fd.get(), shape.bytes());
     segment.base_ = segment.map_.data();
   }

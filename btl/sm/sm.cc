@@ -199,7 +199,8 @@ void Sm::meet_strangers() noexcept {
       meet(process_.peer(*index), writer, first + i);
     } catch (const Error& error) {
       if (may_pass(error)) return;
-      return give_up(error.what());
+      if (error.mpi_class() == MPI_ERR_INTERN) return give_up(error.what());
+      // The stranger has died before the first contact on this channel.
     }
   }
   met_strangers_ = claims;

@@ -205,7 +205,9 @@ bool Slab::has_lost(int rank) noexcept {
 }
 
 Failure Slab::lost(int rank) const {
-  return failure(MPI_ERR_PROC_ABORTED, "rank %d of %s has ended without MPI_Finalize", rank,
+  const core::Deaths& deaths = communicator_->process().deaths;
+  if (deaths.watch != nullptr) deaths.watch->lost(communicator_->peer_index(rank));
+  return failure(deaths.lost_class(), "rank %d of %s has ended without MPI_Finalize", rank,
                  communicator_->name.or_words("the communicator").c_str());
 }
 

@@ -47,7 +47,8 @@ class MessageEngine final : public btl::Sink {
   /// See Matcher::start().
   [[nodiscard]] int start(RecvRequest& request) noexcept {
     const int code = matcher.start(request);
-    if (TERN_UNLIKELY(request.from.communicator->lacks_ack()) && code == MPI_SUCCESS &&
+    if (request.from.rank == MPI_ANY_SOURCE &&
+        TERN_UNLIKELY(request.from.communicator->lacks_ack()) && code == MPI_SUCCESS &&
         may_pend(request))
       pend(request);
     return code;

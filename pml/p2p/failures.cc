@@ -118,11 +118,7 @@ void P2p::lose(uint32_t peer_index, const Failure& why) noexcept { engine.lose(p
 
 void P2p::resume_pending(core::Communicator& of) noexcept {
   for (const auto& one : engine.requests.receives())
-    if (one->pends && one->communicator == &of) {
-      one->pends = false;
-      one->outcome = {};
-      one->restart();
-    }
+    if (one->pends && one->communicator == &of) one->resume();
 }
 
 bool P2p::tell_revoked(core::Communicator& of, int rank, const core::ContextId& revoked) noexcept {
@@ -147,9 +143,10 @@ void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
         Failure lost =
             tern::failure(process.deaths.lost_class(), "rank %u on %s is lost: %s: %s", rank,
                           host_of(process, *peer.peer).c_str(), to.transport(), why.c_str());
-        process.explain.warn("lost", {{"lost_rank", uint64_t{rank}}, {"why", why}},
-                             lost.text + strf(". Messages to and from this rank fail (%s)",
-                                              error_class_name(lost.code)));
+        const std::string sentence = lost.text + strf(". Messages to and from this rank fail (%s)",
+                                                      error_class_name(lost.code));
+        const auto tell = process.deaths.tolerated() ? &Explain::say : &Explain::warn;
+        (process.explain.*tell)("lost", {{"lost_rank", uint64_t{rank}}, {"why", why}}, sentence);
         return lost;
       },
       [this] {

@@ -8,6 +8,7 @@
 #include "base/copy.hpp"
 #include "base/error.hpp"
 #include "core/peer.hpp"
+#include "mpix.h"
 
 namespace tern::pml {
 namespace {
@@ -143,14 +144,39 @@ btl::Endpoint* P2p::endpoint(core::Communicator& of, int rank, int* error) noexc
 
 int P2p::irecv(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
   const core::ChannelLock lock(engine.channel.progress);
-  return irecv_locked(buffer, from, request);
+  const int code = irecv_locked(buffer, from, request);
+  return TERN_LIKELY(code == MPI_SUCCESS) ? code : fail_later(code, buffer, from, request);
 }
 
 int P2p::isend(const Buffer& buffer, const Envelope& to, Mode mode,
                core::Request** request) noexcept {
   const core::ChannelLock lock(engine.channel.progress);
   look_now_and_then(&sends_since_look_, engine.channel.progress);
-  return isend_held(buffer, to, mode, request);
+  const int code = isend_held(buffer, to, mode, request);
+  return TERN_LIKELY(code == MPI_SUCCESS) ? code : fail_later(code, buffer, to, mode, request);
+}
+
+// A failed process or a revocation is an error of the completion, not of the start.
+int P2p::fail_later(int code, const Buffer& buffer, const Envelope& to, Mode mode,
+                    core::Request** request) noexcept {
+  if (code != MPIX_ERR_PROC_FAILED && code != MPIX_ERR_REVOKED) return code;
+  SendRequest* const made = engine.requests.make_send(buffer, to, mode);
+  if (made == nullptr) return MPI_ERR_NO_MEM;
+  engine.requests.begin(*made, MPI_SUCCESS);
+  engine.requests.fail(*made, Failure{code, take_last_error().text});
+  *request = made;
+  return MPI_SUCCESS;
+}
+
+int P2p::fail_later(int code, const Buffer& buffer, const Envelope& from,
+                    core::Request** request) noexcept {
+  if (code != MPIX_ERR_PROC_FAILED && code != MPIX_ERR_REVOKED) return code;
+  RecvRequest* const made = engine.requests.make_recv(buffer, from);
+  if (made == nullptr) return MPI_ERR_NO_MEM;
+  engine.requests.begin(*made);
+  engine.requests.fail(*made, {code, take_last_error().text});
+  *request = made;
+  return MPI_SUCCESS;
 }
 
 int P2p::isend_held(const Buffer& given, const Envelope& to, Mode mode,

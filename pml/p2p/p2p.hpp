@@ -70,6 +70,10 @@ class alignas(64) P2p final : public Pml {
   MessageEngine engine;
 
  private:
+  TERN_COLD int fail_later(int code, const Buffer& buffer, const Envelope& to, Mode mode,
+                           core::Request** request) noexcept;
+  TERN_COLD int fail_later(int code, const Buffer& buffer, const Envelope& from,
+                           core::Request** request) noexcept;
   int isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
                  core::Request** request) noexcept;
   int recv_at_once(const Buffer& buffer, const Envelope& from, btl::FrameQueue& queue,

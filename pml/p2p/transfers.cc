@@ -106,6 +106,7 @@ void Transfers::receive(RecvRequest& request, const btl::Header& header,
                         const Announced& announced) noexcept {
   const wire::Rts& rts = announced.rts;
   core::Outcome& outcome = request.outcome;
+  if (TERN_UNLIKELY(request.pends)) request.resume();
   outcome.source = source_of(request.from, *request.peer, header);
   outcome.tag = header.tag;
   if (TERN_UNLIKELY(request.peer->fate.dead_locked()))

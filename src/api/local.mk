@@ -62,6 +62,7 @@ api_sources += src/api/job/runtime.cc
 api_sources += src/api/job/watch.cc
 api_sources += src/api/memory_kinds.cc
 api_sources += src/api/process.cc
+api_sources += src/api/pt2pt/complete_requests.cc
 api_sources += src/api/pt2pt/buffer.cc
 api_sources += src/api/pt2pt/compound.cc
 api_sources += src/api/pt2pt/continuation.cc

@@ -112,6 +112,9 @@ class Boot {
   virtual void tell_session() {}
   [[nodiscard]] virtual bool had_sessions() { return false; }
 
+  // The launcher may let the job survive a death once all ranks have told.
+  virtual void tell_detector() noexcept {}
+
   virtual void put(std::string_view key, std::string_view value) = 0;
   [[nodiscard]] virtual std::string get(int rank, std::string_view key) = 0;
 

@@ -41,7 +41,7 @@ enum class Derivation : uint32_t {
   kFile,
   kStream,  // for a stream's enqueued collectives
   kShrink,
-  kAgree,  // for agreements without fault tolerance
+  kAgree,  // for the messages of agreements
 };
 
 /// `number` counts the derivations, `sibling` the parts.

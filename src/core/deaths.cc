@@ -6,8 +6,13 @@
 namespace tern::core {
 
 void Deaths::admit(uint32_t most) {
-  indices_ = std::make_unique<uint32_t[]>(most);
+  indices_ = std::make_unique<std::atomic<uint32_t>[]>(most);
   most_ = most;
+}
+
+void Deaths::forget_all() noexcept {
+  count_ = 0;
+  most_ = 0;
 }
 
 void Deaths::add(uint32_t peer_index) noexcept {

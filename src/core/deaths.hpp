@@ -20,8 +20,9 @@ class FaultWatch {
  public:
   /// Another rank has revoked a communicator. The caller holds the channel's lock.
   virtual void heard_revoke(Channel& channel, const ContextId& id) noexcept = 0;
-  /// A revocation may precede the communicator's creation here. The caller holds no lock.
-  virtual void admit(Communicator& made) noexcept = 0;
+  /// A revocation may precede the communicator's creation here. `held` is the channel whose lock
+  /// the caller holds, or null.
+  virtual void admit(Communicator& made, Channel* held) noexcept = 0;
   virtual void forget(const Communicator& ended) noexcept = 0;
   /// Asks the kernel.
   [[nodiscard]] virtual bool has_died(uint32_t peer_index) noexcept = 0;
@@ -38,6 +39,9 @@ class Deaths {
   void admit(uint32_t most);
   [[nodiscard]] bool tolerated() const noexcept { return most_ != 0; }
   void add(uint32_t peer_index) noexcept;
+  /// For a stranger that this rank met after the death.
+  void rename(uint32_t position, uint32_t peer_index) noexcept { indices_[position] = peer_index; }
+  void forget_all() noexcept;
 
   [[nodiscard]] uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
   [[nodiscard]] uint32_t at(uint32_t position) const noexcept { return indices_[position]; }
@@ -50,7 +54,7 @@ class Deaths {
  private:
   uint32_t most_ = 0;
   std::atomic<uint32_t> count_{0};
-  std::unique_ptr<uint32_t[]> indices_;
+  std::unique_ptr<std::atomic<uint32_t>[]> indices_;
 };
 
 }  // namespace tern::core

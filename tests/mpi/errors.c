@@ -78,7 +78,9 @@ static void without_object(void) {
   FAILS(MPI_File_delete("no/such/file", MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
   let_errors_return();
   SAYS(Comm_spawn, ("x", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &made, NULL),
-       ERR_SPAWN, "the ranks of \"x\" ended before MPI_Init");
+       ERR_SPAWN,
+       getenv("TERN_BOOT_FD") != NULL ? "cannot start x: no such program in PATH"
+                                      : "the ranks ended before MPI_Init");
   FAILS(MPI_Close_port(port), MPI_ERR_PORT);
 }
 

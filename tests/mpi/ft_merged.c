@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two worlds merge, and a rank of the younger dies: all others hear of the death, agree, shrink and
-// go on together.
+// Two worlds merge, and one rank of the younger dies, or all: the others hear of the death, agree,
+// shrink and go on together.
+// args: recv
 // ranks: 1 2 3
 // mpirun: --with-ft ulfm
 // timeout: 60
 // sanitizers: no, a process is killed
 // hosts: no, mpirun alone tells of deaths at once
+// variant: barrier
+//   A flat collective hears of the death first.
+//   args: barrier
+// variant: world
+//   All ranks of the younger world die.
+//   args: world
 #include "check.h"
 
 #include <mpix.h>
@@ -36,18 +43,25 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_size(merged, &members));
   OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, merged));
   CHECK_EQ(sum, members);
-  if (me == members - 1) raise(SIGKILL);
+  // Children get no arguments.
+  const int all_die = parent == MPI_COMM_NULL && strcmp(argv[1], "world") == 0;
+  const int barrier_first = parent == MPI_COMM_NULL && strcmp(argv[1], "barrier") == 0;
+  int dead = all_die ? kChildren : 1;
+  OK(MPI_Bcast(&dead, 1, MPI_INT, 0, merged));
+  if (me >= members - dead) raise(SIGKILL);
   const double since = now_ms();
+  if (barrier_first) FAILS(MPI_Barrier(merged), MPIX_ERR_PROC_FAILED);
   FAILS(MPI_Recv(&data, 1, MPI_CHAR, members - 1, 1, merged, MPI_STATUS_IGNORE),
         MPIX_ERR_PROC_FAILED);
   CHECK(now_ms() - since < kSoonMs);
   FAILS(MPI_Barrier(merged), MPIX_ERR_PROC_FAILED);
   flag = ~(1 << me);
   FAILS(MPIX_Comm_agree(merged, &flag), MPIX_ERR_PROC_FAILED);
-  CHECK_EQ(flag | 1 << (members - 1), ~((1 << (members - 1)) - 1));
+  const int living = (1 << (members - dead)) - 1;
+  CHECK_EQ(flag & living, 0);
   OK(MPIX_Comm_shrink(merged, &left));
   OK(MPI_Comm_size(left, &ranks));
-  CHECK_EQ(ranks, members - 1);
+  CHECK_EQ(ranks, members - dead);
   OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, left));
   CHECK_EQ(sum, ranks);
   OK(MPI_Comm_free(&left));

@@ -37,12 +37,12 @@ void join(Communicator& communicator) {
   communicator.ending = forget_context;
 }
 
-void publish(core::Ref<Communicator> communicator, MPI_Comm* handle) {
+void publish(core::Ref<Communicator> communicator, MPI_Comm* handle, core::Channel* held) {
   core::Process& process = communicator->process();
   join(*communicator);
   *handle = reinterpret_cast<MPI_Comm>(process.handles.insert(*communicator));
   Communicator& made = *communicator.leak();
-  if (process.deaths.watch != nullptr) process.deaths.watch->admit(made);
+  if (process.deaths.watch != nullptr) process.deaths.watch->admit(made, held);
 }
 
 int require_intra(const Communicator& communicator, const char* what) noexcept {

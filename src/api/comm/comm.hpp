@@ -8,7 +8,9 @@
 namespace tern::api {
 
 /// Announces a communicator to the transports; the handle takes over the reference. Throws Error.
-void publish(core::Ref<core::Communicator> communicator, MPI_Comm* handle);
+/// `held` is the channel whose lock the caller holds, or null.
+void publish(core::Ref<core::Communicator> communicator, MPI_Comm* handle,
+             core::Channel* held = nullptr);
 
 void join(core::Communicator& communicator);
 

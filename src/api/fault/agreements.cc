@@ -130,8 +130,11 @@ void Agreements::prepare(State& state, Communicator& comm) {
   fault::BoardEntry* const own = detector_->memory().claim(
       detector_->own(), id, [this](const fault::BoardEntry& entry) { return may_take(entry); });
   if (own == nullptr)
-    throw Error(MPI_ERR_NO_MEM, strf("%u communicators have agreements; free unused communicators",
-                                     fault::HostMemory::kEntries));
+    throw Error(
+        MPI_ERR_NO_MEM,
+        strf("%u communicators have agreements; free unused communicators (those over several "
+             "hosts or worlds keep their places until MPI_Finalize)",
+             fault::HostMemory::kEntries));
   state.consensus =
       std::make_unique<Consensus>(*detector_, id, std::move(quorum), *own, std::move(carrier));
   if (has_hosts) served.push_back(state.consensus.get());
@@ -193,7 +196,7 @@ void Agreements::finish(State& state, const Failure& lacks) noexcept {
                   comm, living(comm.group(), failed),
                   core::derive_context(comm.id(), Derivation::kShrink, consensus.number(), 0),
                   std::move(remote)),
-              request.newcomm);
+              request.newcomm, &comm.channel());
     } else {
       *request.flag = static_cast<int>(consensus.result().flag);
       if (consensus.result().error())

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/fault/consensus.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <climits>
+#include <new>
 #include <utility>
 
 #include "base/log.hpp"
@@ -50,7 +53,7 @@ Consensus::Consensus(const Detector& detector, uint64_t id, Quorum quorum, fault
       hosts_(quorum_.hosts, kArity),
       own_(own),
       carrier_(std::move(carrier)),
-      order_(quorum_.own_host()) {
+      order_(quorum_.hosts[static_cast<size_t>(quorum_.host_of(quorum_.self))]) {
   const size_t here = order_.size();
   for (int place = 0; place < static_cast<int>(quorum_.peers.size()); ++place)
     if (!std::binary_search(order_.begin(), order_.begin() + static_cast<ptrdiff_t>(here), place))
@@ -73,7 +76,11 @@ Consensus::~Consensus() {
     listening_->cancel_locked();
     listening_->release();
   }
-  for (const Sent& one : sent_) one.request->release();
+  for (Sent& one : sent_) {
+    // A transport may still read the words.
+    if (!one.request->done()) (void)new (std::nothrow) std::vector<uint32_t>(std::move(one.words));
+    one.request->release();
+  }
   if (carrier_) carrier_.leak()->free();
 }
 
@@ -129,7 +136,12 @@ bool Consensus::step_between_hosts() {
   return true;
 }
 
+// A transport may have lost a living process; all go on without.
 void Consensus::end(fault::Word word) noexcept {
+  if (std::binary_search(word.failed.begin(), word.failed.end(), quorum_.self)) {
+    log_line("the other members of a communicator have found this rank dead; this rank ends");
+    ::_exit(1);
+  }
   result_ = std::move(word);
   ++number_;
   local_.reset();
@@ -149,7 +161,7 @@ void Consensus::listen() {
   if (carrier_->channel().pml->irecv_locked(
           room, {carrier_.get(), MPI_ANY_SOURCE, kTag, pml::Plane::kInternal}, &listening_) !=
       MPI_SUCCESS) {
-    (void)take_last_error();
+    log_line("agreements hear no other host: %s", take_last_error().text.c_str());
     listening_ = nullptr;
   } else {
     listening_->made_at = {};
@@ -166,14 +178,14 @@ int Consensus::serve() {
   for (; listening_ != nullptr && listening_->done(); ++served) {
     const core::Outcome outcome = listening_->outcome;
     std::exchange(listening_, nullptr)->release();
-    std::vector<uint32_t> words(
-        room_.begin(), room_.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(outcome.bytes) /
-                                                              sizeof room_[0]));
+    std::vector<uint32_t> words;
+    if (outcome.error == MPI_SUCCESS)
+      words.assign(room_.begin(), room_.begin() + outcome.bytes / ptrdiff_t{sizeof room_[0]});
     listen();
     if (outcome.error != MPI_SUCCESS) continue;
     fault::HostMessage message;
     uint64_t number = 0;
-    if (!unpack(words, quorum_.peers.size(), &message, &number)) {
+    if (!unpack(words, quorum_, &message, &number)) {
       log_line("ignored a damaged message of an agreement");
       continue;
     }

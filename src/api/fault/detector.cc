@@ -14,6 +14,7 @@
 #include "base/process_id.hpp"
 #include "boot/boot.hpp"
 #include "core/communicator.hpp"
+#include "core/slabs.hpp"
 #include "mpi.h"
 #include "pml/pml.hpp"
 
@@ -62,6 +63,7 @@ void Detector::enter() {
   memory_.enter(own_, static_cast<uint32_t>(process_.world_rank), ::getpid(), proc_domain());
   process_.deaths.admit(memory_.shape().deaths);
   if (own_ == 0) await_others();
+  boot.tell_detector();
   question_ = boot.question();
   asked_ = question_.value;
   process_.waits.most_sleep_us =
@@ -107,19 +109,56 @@ uint32_t Detector::peer_of(uint32_t number) const {
   return kUnknown;
 }
 
+void Detector::append(uint32_t number) noexcept {
+  fault::DeathList list = memory_.deaths();
+  if (list.add(number) == memory_.shape().deaths)
+    log_line("the list of %u dead processes is full; ranks may wait for processes that die later",
+             memory_.shape().deaths);
+  memory_.ring();
+}
+
 bool Detector::finds_dead(uint32_t peer_index) noexcept {
   const int member = member_of(peer_index);
   if (member < 0 || !has_died(static_cast<uint32_t>(member))) return false;
-  fault::DeathList list = memory_.deaths();
-  (void)list.add(peer_index);
+  append(peer_index);
   return true;
 }
 
 void Detector::add(uint32_t peer_index) noexcept {
-  if (!entered() || member_of(peer_index) >= 0) return;
-  fault::DeathList list = memory_.deaths();
-  (void)list.add(number_of(peer_index));
-  memory_.ring();
+  if (!entered() || member_of(peer_index) >= 0 || process_.deaths.has(peer_index)) return;
+  append(number_of(peer_index));
+  name_late(peer_index);
+}
+
+// The list may have had the stranger before this rank met the stranger.
+void Detector::name_late(uint32_t peer_index) noexcept {
+  const std::lock_guard<std::mutex> follows(looking_);
+  core::Deaths& deaths = process_.deaths;
+  const uint32_t number = number_of(peer_index);
+  try {
+    for (uint32_t i = 0; i < deaths.count(); ++i) {
+      if (deaths.at(i) != kUnknown || memory_.deaths().at(i) != number) continue;
+      late_.push_back(peer_index);
+      deaths.rename(i, peer_index);
+      late_count_.store(late_.size(), std::memory_order_release);
+    }
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to note the death of a process");
+  }
+}
+
+int Detector::bury_late(core::Channel& channel) noexcept {
+  size_t& buried = buried_late_[channel.number];
+  int taken = 0;
+  for (; buried < late_count_.load(std::memory_order_acquire); ++buried, ++taken) {
+    uint32_t peer_index = 0;
+    {
+      const std::lock_guard<std::mutex> follows(looking_);
+      peer_index = late_[buried];
+    }
+    bury(channel, peer_index);
+  }
+  return taken;
 }
 
 bool Detector::has_died(uint32_t member) const noexcept {
@@ -137,23 +176,40 @@ bool Detector::is_due(const core::Progress& progress) noexcept {
          now_ns() >= next_look_ns_.load(std::memory_order_relaxed);
 }
 
-void Detector::look() noexcept {
+// Without an endpoint no transport looks. Channel 0 has opened the memory of all.
+void Detector::look_at_strangers(core::Channel& channel) noexcept {
+  if (channel.number != 0 || channel.slabs == nullptr || !process_.worlds.any()) return;
+  try {
+    for (const uint32_t index : process_.worlds.all()) {
+      core::Peer& peer = process_.peer(index);
+      if (peer.shares_memory && !process_.deaths.has(index) && channel.slabs->has_died(peer))
+        add(index);
+    }
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to look at the processes of other worlds");
+  }
+}
+
+void Detector::look(core::Channel& channel) noexcept {
+  look_at_strangers(channel);
   const std::unique_lock<std::mutex> looks(looking_, std::try_to_lock);
   if (!looks.owns_lock()) return;
   if (question_.word != nullptr) asked_ = question_.word->load(std::memory_order_acquire);
   next_look_ns_ = now_ns() + kBetweenLooksNs;
-  fault::DeathList list = memory_.deaths();
+  const fault::DeathList list = memory_.deaths();
   const uint32_t length = list.length();
   for (uint32_t member = 0; member < memory_.shape().members; ++member)
     if (!list.has(memory_.process(member), length) && has_died(member))
-      (void)list.add(memory_.process(member));
+      append(memory_.process(member));
 }
 
 int Detector::poll(core::Channel& channel) noexcept {
-  if (TERN_UNLIKELY(is_due(channel.progress))) look();
+  if (TERN_UNLIKELY(is_due(channel.progress))) look(channel);
   core::Deaths& deaths = process_.deaths;
   uint32_t& buried = buried_[channel.number];
   const fault::DeathList list = memory_.deaths();
+  if (TERN_UNLIKELY(late_count_.load(std::memory_order_acquire) != buried_late_[channel.number]))
+    return bury_late(channel);
   if (TERN_LIKELY(list.length(buried) == buried)) return 0;
   {
     const std::lock_guard<std::mutex> follows(looking_);

@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <vector>
 
 #include "base/shared_file.hpp"
 #include "core/process.hpp"
@@ -46,7 +47,11 @@ class Detector {
  private:
   void await_others() noexcept;
   [[nodiscard]] uint32_t peer_of(uint32_t number) const;
-  void look() noexcept;
+  void look(core::Channel& channel) noexcept;
+  void look_at_strangers(core::Channel& channel) noexcept;
+  void append(uint32_t number) noexcept;
+  void name_late(uint32_t peer_index) noexcept;
+  int bury_late(core::Channel& channel) noexcept;
   [[nodiscard]] bool is_due(const core::Progress& progress) noexcept;
   [[nodiscard]] bool has_died(uint32_t member) const noexcept;
   void bury(core::Channel& channel, uint32_t peer_index) noexcept;
@@ -61,6 +66,10 @@ class Detector {
   std::atomic<uint32_t> asked_{0};
   std::atomic<int64_t> next_look_ns_{0};
   std::array<uint32_t, core::Process::kMostChannels> buried_{};
+  // Strangers that this rank met after their deaths were listed.
+  std::vector<uint32_t> late_;
+  std::atomic<size_t> late_count_{0};
+  std::array<size_t, core::Process::kMostChannels> buried_late_{};
 };
 
 }  // namespace tern::api

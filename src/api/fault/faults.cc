@@ -66,6 +66,7 @@ Faults::Faults(core::Process& process) : process_(process) {
 
 Faults::~Faults() {
   process_.deaths.watch = nullptr;
+  process_.deaths.forget_all();
   for (const auto& one : by_channel_) one->channel.progress.remove(one.get());
 }
 
@@ -144,17 +145,17 @@ bool Faults::revoke_by_id(const core::ContextId& id, core::Channel& here) noexce
   if (found != nullptr) {
     revoke(*found);
     found->operation_ended();
+  } else {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (early_.size() == kMostEarly) early_.pop_front();
+    early_.push_back(id);
   }
   if (&channel != &here) channel.progress.mutex.unlock();
-  if (found != nullptr) return true;
-  const std::lock_guard<std::mutex> guard(mutex_);
-  if (early_.size() == kMostEarly) early_.pop_front();
-  early_.push_back(id);
   return true;
 }
 
 void Faults::revoke(Communicator& comm) noexcept {
-  if (comm.fate.dead_locked()) return;
+  if (comm.fate.dead_locked() && comm.fate.code() == MPIX_ERR_REVOKED) return;
   ++comm.pending;  // keeps the communicator while its operations end
   pass_on(comm);
   break_off(comm, revoked(comm));
@@ -190,13 +191,15 @@ void Faults::pass_on_again(core::Channel& channel) noexcept {
   }
 }
 
-void Faults::admit(Communicator& made) noexcept {
+void Faults::admit(Communicator& made, core::Channel* held) noexcept {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     const auto found = std::find(early_.begin(), early_.end(), made.id());
     if (found == early_.end()) return;
     early_.erase(found);
   }
+  if (held == &made.channel()) return revoke(made);
+  if (held != nullptr) return heard_revoke(*held, made.id());
   const core::ChannelLock lock(made.channel().progress);
   revoke(made);
 }

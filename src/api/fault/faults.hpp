@@ -31,7 +31,7 @@ class Faults final : public FaultTolerance, public core::FaultWatch {
   /// The caller holds the lock of the communicator's channel.
   void revoke(core::Communicator& comm) noexcept;
   void heard_revoke(core::Channel& channel, const core::ContextId& id) noexcept override;
-  void admit(core::Communicator& made) noexcept override;
+  void admit(core::Communicator& made, core::Channel* held) noexcept override;
   bool has_died(uint32_t peer_index) noexcept override {
     return tolerated() && detector_->finds_dead(peer_index);
   }

@@ -2,6 +2,7 @@
 #include "api/fault/quorum.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -15,10 +16,13 @@ constexpr size_t kHead = 9;  // words
 
 }  // namespace
 
-const std::vector<int>& Quorum::own_host() const noexcept {
-  return *std::find_if(hosts.begin(), hosts.end(), [this](const std::vector<int>& host) {
-    return std::binary_search(host.begin(), host.end(), self);
-  });
+int Quorum::host_of(int member) const noexcept {
+  return static_cast<int>(std::find_if(hosts.begin(), hosts.end(),
+                                       [member](const std::vector<int>& host) {
+                                         return std::binary_search(host.begin(), host.end(),
+                                                                   member);
+                                       }) -
+                          hosts.begin());
 }
 
 Quorum quorum_of(const core::Communicator& comm) {
@@ -60,8 +64,9 @@ std::vector<uint32_t> pack(const fault::HostMessage& message, uint64_t number) {
   return words;
 }
 
-bool unpack(const std::vector<uint32_t>& words, size_t members, fault::HostMessage* message,
+bool unpack(const std::vector<uint32_t>& words, const Quorum& quorum, fault::HostMessage* message,
             uint64_t* number) {
+  const size_t members = quorum.peers.size(), hosts = quorum.hosts.size();
   if (words.size() < kHead || words[2] > static_cast<uint32_t>(fault::HostMessage::Kind::kResult))
     return false;
   *number = words[0] | uint64_t{words[1]} << 32;
@@ -69,21 +74,31 @@ bool unpack(const std::vector<uint32_t>& words, size_t members, fault::HostMessa
   message->from = static_cast<int>(words[3]);
   message->root = static_cast<int>(words[4]);
   message->word.flag = words[5];
-  if (words[3] >= members || words[4] >= members) return false;
+  if (words[3] >= members || words[4] >= hosts) return false;
   const size_t counts[] = {words[6], words[7], words[8]};
-  if (counts[0] > members || counts[1] > members || counts[2] > members ||
+  if (counts[0] > hosts || counts[1] > members || counts[2] > members ||
       words.size() != kHead + counts[0] + counts[1] + counts[2])
     return false;
   size_t at = kHead;
-  const auto take = [&](std::vector<int>* list, size_t count) {
+  const auto take = [&](std::vector<int>* list, size_t count, size_t end) {
     for (; count > 0; --count) {
-      if (words[at] >= members) return false;
+      if (words[at] >= end) return false;
       list->push_back(static_cast<int>(words[at++]));
     }
     return true;
   };
-  return take(&message->missing, counts[0]) && take(&message->word.failed, counts[1]) &&
-         take(&message->word.acked, counts[2]);
+  const auto ascends = [](const std::vector<int>& list) {
+    return std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) == list.end();
+  };
+  if (!take(&message->missing, counts[0], hosts) ||
+      !take(&message->word.failed, counts[1], members) ||
+      !take(&message->word.acked, counts[2], members))
+    return false;
+  // A host names hosts below, so a walk over the named hosts ends.
+  const int from = quorum.host_of(message->from);
+  return ascends(message->word.failed) && ascends(message->word.acked) &&
+         std::all_of(message->missing.begin(), message->missing.end(),
+                     [from](int host) { return host > from; });
 }
 
 size_t most_words(size_t members) noexcept { return kHead + 3 * members; }

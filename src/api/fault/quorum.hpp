@@ -16,7 +16,7 @@ struct Quorum {
   int self = 0;
   std::vector<std::vector<int>> hosts;  // places in `peers`, ascending
 
-  [[nodiscard]] const std::vector<int>& own_host() const noexcept;
+  [[nodiscard]] int host_of(int member) const noexcept;
 };
 
 /// Throws std::bad_alloc, Error.
@@ -24,8 +24,8 @@ struct Quorum {
 
 /// A message of an agreement between hosts as 32-bit words.
 [[nodiscard]] std::vector<uint32_t> pack(const fault::HostMessage& message, uint64_t number);
-/// Returns false for a damaged message; `members` is the size of the quorum.
-[[nodiscard]] bool unpack(const std::vector<uint32_t>& words, size_t members,
+/// Returns false for a damaged message.
+[[nodiscard]] bool unpack(const std::vector<uint32_t>& words, const Quorum& quorum,
                           fault::HostMessage* message, uint64_t* number);
 [[nodiscard]] size_t most_words(size_t members) noexcept;
 

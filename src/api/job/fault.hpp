@@ -15,7 +15,8 @@ class FaultTolerance {
   virtual ~FaultTolerance() = default;
   /// Throws Error.
   virtual void enter() = 0;
-  /// Returns false without fault tolerance. Otherwise waits until all living processes leave.
+  /// Returns false without fault tolerance. Otherwise waits until all living
+  /// processes of this host leave.
   [[nodiscard]] virtual bool leave() noexcept = 0;
 };
 

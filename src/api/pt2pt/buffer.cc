@@ -172,7 +172,7 @@ int give_request(MPI_Request* request, const Given&... given) noexcept {
   });
 }
 
-pml::Buffer data_of(const void* buf, MPI_Count count, core::Datatype& type) noexcept {
+pml::Buffer user_data(const void* buf, MPI_Count count, core::Datatype& type) noexcept {
   return {const_cast<void*>(buf), count, &type};
 }
 
@@ -181,7 +181,7 @@ pml::Buffer data_of(const void* buf, MPI_Count count, core::Datatype& type) noex
 int bsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
           core::Communicator& comm) noexcept {
   if (dest == MPI_PROC_NULL) return null_transfer(comm);
-  return send_buffered(data_of(buf, count, datatype), {&comm, dest, tag});
+  return send_buffered(user_data(buf, count, datatype), {&comm, dest, tag});
 }
 
 int ibsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
@@ -193,7 +193,7 @@ int ibsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest,
 
 int bsend_init(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
                core::Communicator& comm, MPI_Request* request) noexcept {
-  return give_request<PersistentBuffered>(request, data_of(buf, count, datatype),
+  return give_request<PersistentBuffered>(request, user_data(buf, count, datatype),
                                           pml::Envelope{&comm, dest, tag});
 }
 

@@ -18,29 +18,6 @@ using pml::Buffer;
 using pml::Envelope;
 using pml::Mode;
 
-class NullRequest final : public core::Request {
- public:
-  explicit NullRequest(core::HandleTable& table, bool persistent) : table_(table) {
-    outcome = kFromNobody;
-    persistent_ = persistent;
-    set_active(!persistent);
-    complete();
-    table_.insert(*this);
-  }
-  int start() noexcept override {
-    set_active(true);
-    return MPI_SUCCESS;
-  }
-  bool cancel() noexcept override { return true; }
-  void destroy() noexcept override {
-    table_.erase(*this);
-    delete this;
-  }
-
- private:
-  core::HandleTable& table_;
-};
-
 /// No handle keeps the receive, so it ends, unless a message has come meanwhile.
 TERN_COLD int end_pending(core::Request& request) noexcept {
   core::Progress& progress = request.communicator->channel().progress;
@@ -72,44 +49,7 @@ int finish(core::Request& request, core::Outcome* outcome) noexcept {
   return code;
 }
 
-class FailedRequest final : public core::Request {
- public:
-  FailedRequest(core::Communicator& comm, int code, std::string text) : text_(std::move(text)) {
-    outcome.error = code;
-    error_text = &text_;
-    communicator = &comm;
-    channel = &comm.channel();
-    keep_communicator();
-    complete();
-    the_process->handles.insert(*this);
-  }
-  void destroy() noexcept override {
-    the_process->handles.erase(*this);
-    delete this;
-  }
-
- private:
-  std::string text_;
-};
-
 }  // namespace
-
-int give_failed(core::Communicator& comm, int code, MPI_Request* request) noexcept {
-  if (code != MPIX_ERR_PROC_FAILED && code != MPIX_ERR_REVOKED) return code;
-  return guarded([&] {
-    auto* made = new FailedRequest(comm, code, take_last_error().text);
-    *request = reinterpret_cast<MPI_Request>(made->handle());
-  });
-}
-
-int give_null_request(core::Communicator& comm, MPI_Request* request, bool persistent) noexcept {
-  if (const int code = null_transfer(comm); code != MPI_SUCCESS)
-    return persistent ? code : give_failed(comm, code, request);
-  return guarded([&] {
-    auto* made = new NullRequest(the_process->handles, persistent);
-    *request = reinterpret_cast<MPI_Request>(made->handle());
-  });
-}
 
 int recv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
          core::Communicator& comm, MPI_Status* status) noexcept {
@@ -130,7 +70,7 @@ int irecv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int 
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->irecv(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
-  return give(made, code, comm, request);
+  return give(made, code, request);
 }
 
 int recv_init(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
@@ -139,8 +79,7 @@ int recv_init(void* buf, MPI_Count count, core::Datatype& datatype, int source, 
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->recv_init(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
-  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
-  return code;
+  return give(made, code, request);
 }
 
 int sendrecv(const void* sendbuf, MPI_Count sendcount, core::Datatype& sendtype, int dest,

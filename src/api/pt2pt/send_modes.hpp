@@ -23,15 +23,13 @@ inline pml::Buffer buffer_of(const void* address, MPI_Count count, core::Datatyp
   return {const_cast<void*>(address), count, &type};
 }
 
-/// A failed process or a revocation is an error of the completion, not of the start. Takes over the
-/// text of fail(); returns other codes.
+/// A failed process or a revocation is an error of the completion, not of the start (the pml does
+/// the same). Takes over the text of fail(); returns other codes.
 [[nodiscard]] TERN_COLD int give_failed(core::Communicator& comm, int code,
                                         MPI_Request* request) noexcept;
 
-inline int give(core::Request* made, int code, core::Communicator& comm,
-                MPI_Request* request) noexcept {
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return give_failed(comm, code, request);
-  *request = reinterpret_cast<MPI_Request>(made->handle());
+inline int give(core::Request* made, int code, MPI_Request* request) noexcept {
+  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
   return code;
 }
 
@@ -49,7 +47,7 @@ template <pml::Mode kMode>
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->isend(buffer_of(buf, count, type), {&comm, dest, tag}, kMode, &made);
-  return give(made, code, comm, request);
+  return give(made, code, request);
 }
 
 template <pml::Mode kMode>
@@ -59,8 +57,7 @@ template <pml::Mode kMode>
   core::Request* made = nullptr;
   const int code =
       comm.channel().pml->send_init(buffer_of(buf, count, type), {&comm, dest, tag}, kMode, &made);
-  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
-  return code;
+  return give(made, code, request);
 }
 
 }  // namespace tern::api

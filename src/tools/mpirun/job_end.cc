@@ -93,9 +93,10 @@ void Job::judge(Rank& rank, const siginfo_t& how) {
 }
 
 // With fault tolerance, the ranks are told by a question, which wakes sleepers, and look around.
-// Sessions have no failure detector.
+// Programs with sessions have no failure detector, others have one at the end of MPI_Init.
 bool Job::survive(Rank& rank, const siginfo_t& how) {
   if (parameters_of(options_).ft == 0 || meeting_.shared.sessions() ||
+      !meeting_.shared.all_have_detectors() ||
       meeting_.shared.state(rank.number) != boot::RankState::kInitialised)
     return false;
   all_.wake_ranks();
@@ -175,7 +176,10 @@ void Job::on_event() {
                   abort.text.empty() ? "" : ": ", abort.text.c_str(), fate(runs).c_str()));
 }
 
+// After the meeting nobody reads the text.
 bool Job::tell_parent(const std::string& text) noexcept {
+  for (int rank = 0; rank < facts_.size; ++rank)
+    if (meeting_.shared.worlds.has_met(rank)) return false;
   return parent_ && parent_->caller->tell(text);
 }
 
@@ -226,7 +230,8 @@ void Job::all_ended() {
       *std::max_element(ranks_.begin(), ranks_.end(),
                         [](const auto& a, const auto& b) { return a->survivors < b->survivors; });
   const auto has_died = [](const auto& rank) { return rank->death != 0; };
-  if (std::all_of(ranks_.begin(), ranks_.end(), has_died)) all_.note_code(*this, first->death);
+  if (!parent_ && std::all_of(ranks_.begin(), ranks_.end(), has_died))
+    all_.note_code(*this, first->death);
   (void)tell_parent(strf("the ranks of \"%s\" have ended without MPI_Init",
                          options_.apps.front().command.front().c_str()));
   send_all(SIGKILL);

@@ -163,7 +163,7 @@ TEST(Params, NeighborAlgorithmsMayDiffer) {
 
 TEST(Params, RowsAreForUsers) {
   const std::vector<ParamRow> rows = Params::rows();
-  EXPECT_EQ(rows.size(), 38U);  // 24, two of measured collectives, five of files, seven of networks
+  EXPECT_EQ(rows.size(), 39U);  // 25, two of measured collectives, five of files, seven of networks
   for (const ParamRow& row : rows) {
     EXPECT_EQ(std::string(row.name).find('.'), std::string::npos) << row.name;
     EXPECT_NE(std::string(row.meaning), "") << row.name;
@@ -304,7 +304,7 @@ TEST(Params, OfOneParameterOnlySomeWordsAreShared) {
 TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   Params params;
   EXPECT_TRUE(has(params.shared_in_words(),
-                  "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_NET_RAILS, "
+                  "TERN_CHECK, TERN_FT, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_NET_RAILS, "
                   "TERN_NET_CONNECTIONS, TERN_NET_PKEY, TERN_COLL_TABLE, "
                   "TERN_COLL_LEVELS, TERN_COLL_TUNE, TERN_GPU_ENGINE, TERN_GPU_WIRE, "
                   "TERN_GPU_SCRATCH, TERN_IO, TERN_IO_BUFFER, TERN_IO_DIRECT_STORAGE, TERN_COLL"))
