@@ -35,6 +35,9 @@ template <class T>
   return bytes;
 }
 
+// The key of a rank with a failure detector: the job may survive a death once all ranks have one.
+inline constexpr std::string_view kDetectorKey = "fault.detector";
+
 // Boot::learnt() has the measurements of earlier jobs from this time on.
 enum class Learnt : std::uint8_t {
   kFromLauncher,
@@ -111,9 +114,6 @@ class Boot {
   // After the next fence, had_sessions() is true on all ranks.
   virtual void tell_session() {}
   [[nodiscard]] virtual bool had_sessions() { return false; }
-
-  // The launcher may let the job survive a death once all ranks have told.
-  virtual void tell_detector() noexcept {}
 
   virtual void put(std::string_view key, std::string_view value) = 0;
   [[nodiscard]] virtual std::string get(int rank, std::string_view key) = 0;

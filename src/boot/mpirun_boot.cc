@@ -96,7 +96,6 @@ class MpirunBoot final : public Boot {
     return std::max(size(), shared_.worlds.crowd());
   }
   void tell_session() override { shared_.set_sessions(); }
-  void tell_detector() noexcept override { shared_.add_detector(); }
   bool had_sessions() override { return shared_.sessions(); }
   ConnectionInfo connection_info(int rank) override {
     check_rank(rank, "the connection info");

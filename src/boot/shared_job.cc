@@ -44,7 +44,6 @@ struct SharedJob::Header {
   std::atomic<std::uint32_t> generation;
   std::atomic<std::uint32_t> infos;
   std::atomic<std::uint32_t> sessions;
-  std::atomic<std::uint32_t> detectors;
   alignas(64) std::atomic<std::uint32_t> heap_next;
   std::atomic<std::uint32_t> abort_claimed;
   std::atomic<std::uint32_t> abort_ready;
@@ -183,8 +182,6 @@ FutexWord SharedJob::connection_info_word() const noexcept {
 void SharedJob::set_awaited(int rank, int awaited) noexcept { slot(rank).awaited = awaited + 1; }
 int SharedJob::awaited(int rank) const noexcept { return slot(rank).awaited - 1; }
 void SharedJob::set_sessions() noexcept { header().sessions = 1; }
-void SharedJob::add_detector() noexcept { header().detectors.fetch_add(1); }
-bool SharedJob::all_have_detectors() const noexcept { return header().detectors >= size_; }
 bool SharedJob::sessions() const noexcept { return header().sessions != 0; }
 ConnectionInfo SharedJob::connection_info(int rank) const noexcept { return slot(rank).info; }
 

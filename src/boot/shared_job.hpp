@@ -78,9 +78,6 @@ class SharedJob {
   void set_awaited(int rank, int awaited) noexcept;
   [[nodiscard]] int awaited(int rank) const noexcept;
   void set_sessions() noexcept;
-  // Ranks with a failure detector: the job may survive a death once all ranks have one.
-  void add_detector() noexcept;
-  [[nodiscard]] bool all_have_detectors() const noexcept;
   [[nodiscard]] bool sessions() const noexcept;
   [[nodiscard]] ConnectionInfo connection_info(int rank) const noexcept;
   void put(int rank, std::string_view key, std::string_view value);

@@ -148,7 +148,7 @@ static void connect_halves(void) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
 
-/// Between hosts a connection may open or close late; a leak would take one for each of five
+/// Between hosts, connections may open or close late.
 /// spawns.
 static void check_descriptors(int before) {
   MPI_Comm host;

@@ -63,7 +63,7 @@ void Detector::enter() {
   memory_.enter(own_, static_cast<uint32_t>(process_.world_rank), ::getpid(), proc_domain());
   process_.deaths.admit(memory_.shape().deaths);
   if (own_ == 0) await_others();
-  boot.tell_detector();
+  boot.put(boot::kDetectorKey, {});
   question_ = boot.question();
   asked_ = question_.value;
   process_.waits.most_sleep_us =

@@ -95,8 +95,12 @@ void Job::judge(Rank& rank, const siginfo_t& how) {
 // With fault tolerance, the ranks are told by a question, which wakes sleepers, and look around.
 // Programs with sessions have no failure detector, others have one at the end of MPI_Init.
 bool Job::survive(Rank& rank, const siginfo_t& how) {
+  const auto has_detector = [this](const auto& one) {
+    std::string text;
+    return meeting_.shared.get(one->number, boot::kDetectorKey, &text);
+  };
   if (parameters_of(options_).ft == 0 || meeting_.shared.sessions() ||
-      !meeting_.shared.all_have_detectors() ||
+      !std::all_of(ranks_.begin(), ranks_.end(), has_detector) ||
       meeting_.shared.state(rank.number) != boot::RankState::kInitialised)
     return false;
   all_.wake_ranks();
@@ -176,7 +180,7 @@ void Job::on_event() {
                   abort.text.empty() ? "" : ": ", abort.text.c_str(), fate(runs).c_str()));
 }
 
-// After the meeting nobody reads the text.
+// The text is of use before the meeting only.
 bool Job::tell_parent(const std::string& text) noexcept {
   for (int rank = 0; rank < facts_.size; ++rank)
     if (meeting_.shared.worlds.has_met(rank)) return false;
