@@ -85,8 +85,8 @@ void SharedJob::set_size(std::uint32_t size) noexcept {
   size_ = size;
   const auto ranks = static_cast<int>(size);
   std::byte* const end = map_.data() + heap_end();
-  questions = Questions(end, ranks);
-  worlds = KnownWorlds(end + Questions::bytes_for(ranks), ranks);
+  questions = Questions(end + KnownWorlds::bytes_for(ranks), ranks);
+  worlds = KnownWorlds(end, ranks);
 }
 
 SharedJob SharedJob::create(int fd, const Facts& facts) {

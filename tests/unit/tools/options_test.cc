@@ -288,7 +288,7 @@ TEST(Options, OthersOptionsAreRefusedByName) {
                                                          {"--merge-stderr-to-stdout", "2>&1"},
                                                          {"-gpus-per-proc", "CUDA_VISIBLE_DEVICES"},
                                                          {"--ntasks", "use -n"},
-                                                         {"--enable-recovery", "ends the job"},
+                                                         {"--max-restarts", "starts no rank again"},
                                                          {"--debug", "MPIR_proctable"},
                                                          {"-ckpoint-interval", "no checkpoints"}};
   for (const auto& [option, answer] : answers) {
