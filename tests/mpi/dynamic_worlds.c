@@ -148,7 +148,6 @@ static void connect_halves(void) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
 
-/// Between hosts, connections may open or close late.
 /// spawns.
 static void check_descriptors(int before) {
   MPI_Comm host;
