@@ -93,14 +93,12 @@ void Job::judge(Rank& rank, const siginfo_t& how) {
 }
 
 // With fault tolerance, the ranks are told by a question, which wakes sleepers, and look around.
-// Programs with sessions have no failure detector, others have one at the end of MPI_Init.
+// Programs with sessions have no failure detector. Others enter one at the end of MPI_Init; a rank
+// that is still on its way there finds the dead rank in the detector's memory.
 bool Job::survive(Rank& rank, const siginfo_t& how) {
-  const auto has_detector = [this](const auto& one) {
-    std::string text;
-    return meeting_.shared.get(one->number, boot::kDetectorKey, &text);
-  };
+  std::string detector;
   if (parameters_of(options_).ft == 0 || meeting_.shared.sessions() ||
-      !std::all_of(ranks_.begin(), ranks_.end(), has_detector) ||
+      !meeting_.shared.get(rank.number, boot::kDetectorKey, &detector) ||
       meeting_.shared.state(rank.number) != boot::RankState::kInitialised)
     return false;
   all_.wake_ranks();
