@@ -5,12 +5,18 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "core/channel.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "pml/prefix.hpp"
 
 namespace tern::pml {
+namespace {
+
+constexpr int64_t kLookUs = 1000;
+
+}  // namespace
 
 Outbox::Outbox(core::Channel& channel)
     : channel_(channel), signs_(channel.process.params.checks("types")) {
@@ -124,18 +130,21 @@ int Outbox::progress() noexcept {
   return sent;
 }
 
-void Outbox::wait_until_empty() noexcept {
+void Outbox::wait_until_empty(int64_t most_ns) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  const auto all_sent = [this] {
+  const bool is_limited = most_ns != INT64_MAX;
+  const int64_t since = is_limited ? now_ns() : 0;
+  const auto is_over = [&] {
     for (const PeerState* peer = first_listed_; peer != nullptr; peer = peer->next_listed)
-      if (!peer->endpoint->gone()) return false;
+      if (!peer->endpoint->gone()) return is_limited && now_ns() - since >= most_ns;
     return true;
   };
-  channel_.progress.wait(all_sent, [this](WaitReport* report) {
+  const auto describe = [this](WaitReport* report) {
     report->words += "room for the remaining frames";
     for (const PeerState* peer = first_listed_; peer != nullptr; peer = peer->next_listed)
       core::report_wait_for(*peer->peer, report);
-  });
+  };
+  channel_.progress.wait(is_over, describe, is_limited ? kLookUs : INT64_MAX);
 }
 
 bool Outbox::flush(PeerState& peer) noexcept {

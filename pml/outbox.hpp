@@ -49,7 +49,8 @@ class Outbox {
   [[nodiscard]] bool empty() const noexcept { return first_listed_ == nullptr; }
   /// progress() returns the number of peers whose queues became empty.
   int progress() noexcept;
-  void wait_until_empty() noexcept;
+  /// Returns after `most_ns` at the latest.
+  void wait_until_empty(int64_t most_ns = INT64_MAX) noexcept;
   [[nodiscard]] bool is_signing() const noexcept { return signs_; }
 
  private:

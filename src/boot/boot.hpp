@@ -141,6 +141,11 @@ class Boot {
   // `name` points to the name of the last MPI call.
   virtual void tell_call_address(const void* /*name*/) noexcept {}
 
+  // With fault tolerance: watch_deaths() asks the launcher for news, take_death() returns a rank
+  // that the launcher has found dead, once, or -1. Most launchers have no news.
+  virtual void watch_deaths() {}
+  [[nodiscard]] virtual int take_death() noexcept { return -1; }
+
   // finalize() is not collective.
   virtual void finalize() = 0;
   virtual void resume() {}

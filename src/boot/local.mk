@@ -9,6 +9,7 @@ boot_sources += \
   src/boot/nodes.cc src/boot/nodes.hpp \
   src/boot/pmix_boot.cc \
   src/boot/pmix_client.cc src/boot/pmix_client.hpp \
+  src/boot/pmix_deaths.cc src/boot/pmix_deaths.hpp \
   src/boot/pmix_library.cc src/boot/pmix_library.hpp \
   src/boot/pmix_value.cc src/boot/pmix_value.hpp \
   src/boot/process_set.cc src/boot/process_set.hpp \

@@ -19,6 +19,7 @@
 #include "boot/boot.hpp"
 #include "boot/nodes.hpp"
 #include "boot/pmix_client.hpp"
+#include "boot/pmix_deaths.hpp"
 #include "boot/pmix_library.hpp"
 #include "boot/pmix_value.hpp"
 #include "boot/shared_job.hpp"
@@ -61,6 +62,8 @@ class PmixBoot final : public Boot {
   FutexWord fence_word() noexcept override { return {&fence_state_, kUnderWay}; }
   void end_fence() override;
   void abort(int code, const char* text) noexcept override;
+  void watch_deaths() override { deaths_ = std::make_unique<PmixDeaths>(pmix_, self_); }
+  int take_death() noexcept override { return deaths_ != nullptr ? deaths_->take() : -1; }
   void finalize() override { pmix_.Finalize(nullptr, 0); }
   void resume() override;
 
@@ -105,6 +108,7 @@ class PmixBoot final : public Boot {
   enum : std::uint32_t { kOver, kUnderWay };
   std::atomic<std::uint32_t> fence_state_{kOver};
   pmix_status_t fence_status_ = PMIX_SUCCESS;  // written before the state
+  std::unique_ptr<PmixDeaths> deaths_;
   const pmix_info_t collect_ = pmix_flag(PMIX_COLLECT_DATA);
   const pmix_info_t immediate_ = pmix_flag(PMIX_IMMEDIATE);
   const pmix_info_t wait_ = pmix_seconds(PMIX_TIMEOUT, kPmixSeconds);

@@ -111,7 +111,7 @@ launch() {
     prte)
       # Each "host" would bind its ranks to the same cores.
       ${launch_by:-exec} env PRTE_PREFIX="$PRTE" PMIX_PREFIX="$PRTE" OPAL_PREFIX="$PRTE" "$PRTE/bin/prterun" \
-        --allow-run-as-root --prefix "$PRTE" --prtemca plm_ssh_agent "$hosts_dir/agent" \
+        --allow-run-as-root $prte_options --prefix "$PRTE" --prtemca plm_ssh_agent "$hosts_dir/agent" \
         --prtemca prte_if_include eth0 --host "${slots#,}" --map-by slot --bind-to none \
         -n "$ranks" env -u PRTE_PREFIX -u PMIX_PREFIX -u OPAL_PREFIX "$@"
       ;;

@@ -184,6 +184,9 @@ void Agreements::finish(State& state, const Failure& lacks) noexcept {
   Communicator& comm = *request.communicator;
   const Consensus& consensus = *state.consensus;
   Failure why = lacks;
+  // A process of another host may have died unseen by this rank's transports.
+  for (const int place : state.failed)
+    process_.deaths.watch->lost(consensus.quorum().peers[static_cast<size_t>(place)]);
   try {
     if (why) {
     } else if (request.newcomm != nullptr) {

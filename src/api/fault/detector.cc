@@ -64,6 +64,7 @@ void Detector::enter() {
   process_.deaths.admit(memory_.shape().deaths);
   if (own_ == 0) await_others();
   boot.put(boot::kDetectorKey, {});
+  boot.watch_deaths();
   question_ = boot.question();
   asked_ = question_.value;
   process_.waits.most_sleep_us =
@@ -192,6 +193,7 @@ void Detector::look_at_strangers(core::Channel& channel) noexcept {
 
 void Detector::look(core::Channel& channel) noexcept {
   look_at_strangers(channel);
+  for (int rank; (rank = process_.boot->take_death()) >= 0;) add(static_cast<uint32_t>(rank));
   const std::unique_lock<std::mutex> looks(looking_, std::try_to_lock);
   if (!looks.owns_lock()) return;
   if (question_.word != nullptr) asked_ = question_.word->load(std::memory_order_acquire);

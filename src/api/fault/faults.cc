@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "api/attempt.hpp"
 #include "api/comm/comm_interrupt.hpp"
 #include "api/comm/intercomm.hpp"
 #include "base/log.hpp"
@@ -87,6 +88,27 @@ void Faults::enter() {
     const core::ChannelLock lock(one->channel.progress);
     start_polling(*one);
   }
+}
+
+bool Faults::meet() noexcept {
+  const auto ranks = static_cast<size_t>(process_.world_size);
+  if (!tolerated() || process_.boot->local_ranks().size() == ranks ||
+      ranks > fault::HostMemory::kMostMembers)
+    return false;
+  core::Communicator& world = *process_.world;
+  core::Progress& progress = world.channel().progress;
+  const core::ChannelLock lock(progress);
+  int flag = 1;
+  const int code = attempt([&] {
+    AgreeRequest& request = *agreements_->start(world, &flag, nullptr);
+    progress.wait([&] { return request.done(); },
+                  [&](WaitReport* report) { request.describe(report); });
+    request.release();
+    return MPI_SUCCESS;
+  });
+  if (code != MPI_SUCCESS)
+    log_line("the last agreement of all ranks: %s", take_last_error().text.c_str());
+  return true;
 }
 
 bool Faults::leave() noexcept {

@@ -22,6 +22,7 @@ class Faults final : public FaultTolerance, public core::FaultWatch {
   ~Faults() override;
   void enter() override;
   [[nodiscard]] bool leave() noexcept override;
+  [[nodiscard]] bool meet() noexcept override;
 
   [[nodiscard]] bool tolerated() const noexcept {
     return detector_ != nullptr && detector_->entered();

@@ -18,6 +18,9 @@ class FaultTolerance {
   /// Returns false without fault tolerance. Otherwise waits until all living
   /// processes of this host leave.
   [[nodiscard]] virtual bool leave() noexcept = 0;
+  /// With fault tolerance and several hosts, waits until all living processes of the job meet, so
+  /// that each process hears all messages. Returns false otherwise. leave() follows.
+  [[nodiscard]] virtual bool meet() noexcept = 0;
 };
 
 /// Throws Error.

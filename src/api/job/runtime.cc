@@ -360,9 +360,9 @@ void Runtime::admit_threads() noexcept {
   configure_waiting();
 }
 
-void Runtime::send_all_waiting() noexcept {
+void Runtime::send_all_waiting(int64_t most_ns) noexcept {
   for (auto& pml : pmls_) {
-    pml->engine.outbox.wait_until_empty();
+    pml->engine.outbox.wait_until_empty(most_ns);
     pml->engine.peers.explain_traffic();
   }
 }
@@ -374,6 +374,8 @@ void Runtime::finish_streams() noexcept {
 void Runtime::leave() {
   finish_streams();
   send_all_waiting();
+  constexpr int64_t kMostNs = 1'000'000'000;  // a process may have left by another's answer
+  if (faults_->meet()) send_all_waiting(kMostNs);
   part(process_.worlds.all());
   wait_until_quiet();
   for (auto& pml : pmls_) pml->engine.transports.set_leaving();

@@ -79,7 +79,7 @@ class Runtime {
   [[nodiscard]] int64_t longest_sleep() const noexcept;  // microseconds
   void open_bell_pipe();
   void finish_streams() noexcept;
-  void send_all_waiting() noexcept;
+  void send_all_waiting(int64_t most_ns = INT64_MAX) noexcept;
   void wait_until_quiet() noexcept;
   [[nodiscard]] bool has_lost_peers() const noexcept;
 

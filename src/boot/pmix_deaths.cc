@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "boot/pmix_deaths.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "base/log.hpp"
+#include "boot/pmix_client.hpp"
+
+namespace tern::boot {
+namespace {
+
+constexpr pmix_status_t kEnds[] = {
+    PMIX_ERR_PROC_REQUESTED_ABORT, PMIX_ERR_PROC_TERM_WO_SYNC, PMIX_ERR_PROC_KILLED_BY_CMD,
+    PMIX_ERR_PROC_ABORTED_BY_SIG,  PMIX_ERR_EXIT_NONZERO_TERM,
+};
+
+pmix_info_t to_object(void* object) noexcept {
+  pmix_info_t info{};
+  std::strncpy(info.key, PMIX_EVENT_RETURN_OBJECT, PMIX_MAX_KEYLEN);
+  info.value.type = PMIX_POINTER;
+  info.value.data.ptr = object;
+  return info;
+}
+
+}  // namespace
+
+PmixDeaths::PmixDeaths(const PmixLibrary& pmix, const pmix_proc_t& self) : self_(self) {
+  const pmix_info_t object = to_object(this);
+  auto* codes = const_cast<pmix_status_t*>(kEnds);
+  const pmix_status_t status =
+      pmix.Register_event_handler(codes, std::size(kEnds), const_cast<pmix_info_t*>(&object), 1,
+                                  &PmixDeaths::hear, nullptr, nullptr);
+  if (status < 0)
+    log_line(
+        "the PMIx server tells nothing of dead ranks (%s); networks find deaths on other hosts",
+        pmix.Error_string(status));
+}
+
+void PmixDeaths::hear(std::size_t /*handler*/, pmix_status_t /*status*/, const pmix_proc_t* source,
+                      pmix_info_t* info, std::size_t count, pmix_info_t* /*results*/,
+                      std::size_t /*result_count*/, pmix_event_notification_cbfunc_fn_t over,
+                      void* with) {
+  PmixDeaths* object = nullptr;
+  const pmix_proc_t* dead = source;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::strcmp(info[i].key, PMIX_EVENT_RETURN_OBJECT) == 0)
+      object = static_cast<PmixDeaths*>(info[i].value.data.ptr);
+    if (std::strcmp(info[i].key, PMIX_EVENT_AFFECTED_PROC) == 0) dead = info[i].value.data.proc;
+  }
+  if (object != nullptr && dead != nullptr) object->add(*dead);
+  if (over != nullptr) over(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, with);
+}
+
+void PmixDeaths::add(const pmix_proc_t& dead) noexcept {
+  if (std::strncmp(dead.nspace, self_.nspace, PMIX_MAX_NSLEN) != 0 || dead.rank > PMIX_RANK_VALID ||
+      dead.rank == self_.rank)
+    return;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  try {
+    ranks_.push_back(static_cast<int>(dead.rank));
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to note the death of rank %u", dead.rank);
+  }
+}
+
+int PmixDeaths::take() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (ranks_.empty()) return -1;
+  const int rank = ranks_.front();
+  ranks_.pop_front();
+  return rank;
+}
+
+}  // namespace tern::boot
