@@ -120,6 +120,8 @@ class Endpoint {
 
   /// gone() is true after the peer has left MPI, perhaps only between two sessions.
   [[nodiscard]] virtual bool gone() const noexcept { return false; }
+  /// The peer has died by other news; frames under way are lost.
+  virtual void give_up(const std::string& /*why*/) noexcept {}
 
   [[nodiscard]] virtual const char* transport() const noexcept = 0;
   [[nodiscard]] virtual const char* reason() const noexcept = 0;

@@ -20,6 +20,7 @@ class NetEndpoint : public Endpoint {
 
   Fate fate;
 
+  void give_up(const std::string& why) noexcept final { fail(why); }
   /// arrive() returns false if the sequence number is invalid.
   [[nodiscard]] bool arrive(const WireHead& head, std::span<const std::byte> payload);
   /// has_lost_frame() is true if the next frame has been missing for `timeout_ns`, because

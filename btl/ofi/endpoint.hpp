@@ -40,6 +40,7 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   /// Posts the transfer's next piece.
   void go_on(Transfer& transfer) noexcept;
   bool send_waiting() noexcept;
+  [[nodiscard]] uint32_t frames_under_way() const noexcept { return under_way_; }
   bool told = false;
 
  private:

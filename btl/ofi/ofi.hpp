@@ -22,7 +22,7 @@ class Ofi final : public net::Network {
   bool goes_first() const noexcept override { return port_.fabric->is_fast(); }
   int progress() noexcept override;
   std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) override;
-  bool is_quiet() noexcept override { return port_.is_quiet(); }
+  bool is_quiet() noexcept override;
   Alarm alarm() noexcept override;
   /// Throws Error.
   void require_lockable_memory() {

@@ -47,6 +47,7 @@ Failure unacknowledged(const core::Communicator& communicator) {
 
 void MessageEngine::lose(PeerState& peer, const Failure& why) noexcept {
   peer.fate.end(why);
+  peer.endpoint->give_up(why.text);
   peers.note_loss();
   peer.pace(false);
   outbox.drop(peer);

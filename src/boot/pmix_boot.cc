@@ -319,10 +319,16 @@ std::string PmixBoot::get(int rank, std::string_view key) {
   const std::int64_t end_ns = now_ns() + kPmixSeconds * std::int64_t{1000000000};
   constexpr int kNapUs = 10000;
   pmix_status_t status = PMIX_SUCCESS;
+  const auto finds = [&](std::string* bytes) {
+    if (deaths_ != nullptr)
+      return deaths_->get(proc(whom), name.c_str(), wait_, end_ns, bytes, &status);
+    return ask(whom, name.c_str()).bytes(bytes) ||
+           ask(whom, name.c_str(), {&wait_, 1}, &status).bytes(bytes);
+  };
+  const auto is_dead = [&] { return deaths_ != nullptr && deaths_->has(rank); };
   for (std::string bytes;; ::usleep(kNapUs)) {
-    if (ask(whom, name.c_str()).bytes(&bytes)) return bytes;
-    if (ask(whom, name.c_str(), {&wait_, 1}, &status).bytes(&bytes)) return bytes;
-    if (status == PMIX_ERR_TIMEOUT || now_ns() >= end_ns) break;
+    if (finds(&bytes)) return bytes;
+    if (status == PMIX_ERR_TIMEOUT || now_ns() >= end_ns || is_dead()) break;
   }
   throw Error(MPI_ERR_OTHER,
               strf("rank %d, which is on %s host, has put no key \"%s\", or the key did not arrive "

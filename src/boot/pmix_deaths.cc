@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "boot/pmix_deaths.hpp"
 
+#include <unistd.h>
+
 #include <cstring>
+#include <memory>
 #include <new>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
-#include "boot/pmix_client.hpp"
+#include "boot/pmix_value.hpp"
 
 namespace tern::boot {
 namespace {
@@ -25,7 +29,8 @@ pmix_info_t to_object(void* object) noexcept {
 
 }  // namespace
 
-PmixDeaths::PmixDeaths(const PmixLibrary& pmix, const pmix_proc_t& self) : self_(self) {
+PmixDeaths::PmixDeaths(const PmixLibrary& pmix, const pmix_proc_t& self)
+    : pmix_(pmix), self_(self) {
   const pmix_info_t object = to_object(this);
   auto* codes = const_cast<pmix_status_t*>(kEnds);
   const pmix_status_t status =
@@ -58,9 +63,51 @@ void PmixDeaths::add(const pmix_proc_t& dead) noexcept {
     return;
   const std::lock_guard<std::mutex> guard(mutex_);
   try {
-    ranks_.push_back(static_cast<int>(dead.rank));
+    if (known_.insert(static_cast<int>(dead.rank)).second)
+      ranks_.push_back(static_cast<int>(dead.rank));
   } catch (const std::bad_alloc&) {
     log_line("no memory to note the death of rank %u", dead.rank);
+  }
+}
+
+bool PmixDeaths::has(int rank) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return known_.contains(rank);
+}
+
+bool PmixDeaths::get(const pmix_proc_t& whom, const char* key, const pmix_info_t& how,
+                     std::int64_t end_ns, std::string* bytes, pmix_status_t* status) {
+  constexpr int kNapUs = 200;
+  struct Answer {
+    std::mutex mutex;
+    bool over = false;
+    bool found = false;
+    pmix_status_t status = PMIX_ERR_TIMEOUT;
+    std::string bytes;
+  };
+  *status = PMIX_ERR_NOT_FOUND;
+  if (has(static_cast<int>(whom.rank))) return false;
+  const auto answer = std::make_shared<Answer>();
+  // The library's thread owns a reference, since the answer may come after the last look.
+  auto reference = std::make_unique<std::shared_ptr<Answer>>(answer);
+  const auto over = [](pmix_status_t got, pmix_value_t* value, void* of) {
+    const std::unique_ptr<std::shared_ptr<Answer>> kept(static_cast<std::shared_ptr<Answer>*>(of));
+    Answer& to = **kept;
+    const std::lock_guard<std::mutex> guard(to.mutex);
+    to.status = got;
+    to.found = got == PMIX_SUCCESS && value != nullptr && bytes_of(*value, &to.bytes);
+    to.over = true;
+  };
+  *status = pmix_.Get_nb(&whom, key, &how, 1, over, reference.get());
+  if (*status != PMIX_SUCCESS) return false;
+  (void)reference.release();
+  for (;; ::usleep(kNapUs)) {
+    const bool late = now_ns() >= end_ns || has(static_cast<int>(whom.rank));
+    const std::lock_guard<std::mutex> guard(answer->mutex);
+    if (!answer->over && !late) continue;
+    *status = answer->status;
+    *bytes = answer->bytes;
+    return answer->found;
   }
 }
 

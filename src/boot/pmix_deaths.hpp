@@ -4,8 +4,11 @@
 // Threads: the library's thread adds, any thread takes.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <mutex>
+#include <set>
+#include <string>
 
 #include "boot/pmix_library.hpp"
 
@@ -21,6 +24,11 @@ class PmixDeaths {
 
   /// Returns a rank, once, or -1.
   [[nodiscard]] int take() noexcept;
+  [[nodiscard]] bool has(int rank) noexcept;
+  /// Asks for a value until `end_ns` (now_ns()), or until the rank is dead: the servers wait for a
+  /// dead rank's values. Returns false without a value.
+  [[nodiscard]] bool get(const pmix_proc_t& whom, const char* key, const pmix_info_t& how,
+                         std::int64_t end_ns, std::string* bytes, pmix_status_t* status);
 
  private:
   static void hear(std::size_t handler, pmix_status_t status, const pmix_proc_t* source,
@@ -28,9 +36,11 @@ class PmixDeaths {
                    std::size_t result_count, pmix_event_notification_cbfunc_fn_t over, void* with);
   void add(const pmix_proc_t& dead) noexcept;
 
+  const PmixLibrary& pmix_;
   const pmix_proc_t self_;
   std::mutex mutex_;
   std::deque<int> ranks_;
+  std::set<int> known_;
 };
 
 }  // namespace tern::boot

@@ -89,7 +89,7 @@ ranks_on() {
 
 # launch LAUNCHER SHAPE COMMAND...: exec of the launcher of a job with HOSTSxRANKS: 3x2 puts ranks 0 and 1 on h1, and so on;
 # 3+1 puts three on h1, one on h2.
-# launch_by=COMMAND passes the launcher's words to COMMAND instead.
+# launch_by=COMMAND passes the launcher's words to COMMAND instead; prte_options has further options of prterun.
 launch() {
   local launcher=$1 each host=0 ranks=0 names="" slots="" list=""
   export SHAPE=$2

@@ -118,9 +118,18 @@ void Detector::append(uint32_t number) noexcept {
   memory_.ring();
 }
 
+void Detector::ask_launcher() noexcept {
+  for (int rank; (rank = process_.boot->take_death()) >= 0;) add(static_cast<uint32_t>(rank));
+}
+
 bool Detector::finds_dead(uint32_t peer_index) noexcept {
   const int member = member_of(peer_index);
-  if (member < 0 || !has_died(static_cast<uint32_t>(member))) return false;
+  if (member < 0) {
+    ask_launcher();
+    const fault::DeathList list = memory_.deaths();
+    return list.has(number_of(peer_index), list.length());
+  }
+  if (!has_died(static_cast<uint32_t>(member))) return false;
   append(peer_index);
   return true;
 }
@@ -193,7 +202,7 @@ void Detector::look_at_strangers(core::Channel& channel) noexcept {
 
 void Detector::look(core::Channel& channel) noexcept {
   look_at_strangers(channel);
-  for (int rank; (rank = process_.boot->take_death()) >= 0;) add(static_cast<uint32_t>(rank));
+  ask_launcher();
   const std::unique_lock<std::mutex> looks(looking_, std::try_to_lock);
   if (!looks.owns_lock()) return;
   if (question_.word != nullptr) asked_ = question_.word->load(std::memory_order_acquire);

@@ -36,7 +36,7 @@ class Detector {
   [[nodiscard]] int member_of(uint32_t peer_index) const noexcept;
   /// Numbers of processes in the host's list; a stranger's is a hash of world and rank.
   [[nodiscard]] uint32_t number_of(uint32_t peer_index) const noexcept;
-  /// Asks the kernel about a process of this host.
+  /// Asks the kernel about a process of this host, the launcher about others.
   [[nodiscard]] bool finds_dead(uint32_t peer_index) noexcept;
   /// A transport has lost the process, of another host or world.
   void add(uint32_t peer_index) noexcept;
@@ -46,6 +46,7 @@ class Detector {
 
  private:
   void await_others() noexcept;
+  void ask_launcher() noexcept;
   [[nodiscard]] uint32_t peer_of(uint32_t number) const;
   void look(core::Channel& channel) noexcept;
   void look_at_strangers(core::Channel& channel) noexcept;

@@ -13,6 +13,7 @@
 #include "base/fd.hpp"
 #include "mpi.h"
 #include "tools/mpirun/hosts.hpp"
+#include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/spawn.hpp"
 #include "topo/cpus.hpp"
 
@@ -81,8 +82,13 @@ Launcher launcher_for(const Options& options, const Allocation& allocation) {
   const Host* other = first_other_host(options.hosts);
   const bool many = allocation.exists && allocation.nodes > 1 && !allocation.in_step;
   if (other == nullptr && (!many || !options.hosts.empty())) return Launcher::kSelf;
-  if (allocation.exists && !in_path("srun").empty()) return Launcher::kSrun;
+  const bool survives = parameters_of(options).ft != 0;
+  if (!survives && allocation.exists && !in_path("srun").empty()) return Launcher::kSrun;
   if (!find_prterun().path.empty()) return Launcher::kPrterun;
+  if (survives && allocation.exists)
+    throw Error(MPI_ERR_OTHER, strf("--with-ft ulfm on several hosts: srun ends a job after the "
+                                    "death of a rank, and there is no prterun in PATH. %s",
+                                    kPrterunCure));
   refuse(other, allocation);
 }
 

@@ -11,6 +11,7 @@
 #include "tools/mpirun/elsewhere.hpp"
 #include "tools/mpirun/environment.hpp"
 #include "tools/mpirun/output_files.hpp"
+#include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/spawn.hpp"
 
 namespace tern::mpirun {
@@ -259,6 +260,8 @@ Handover for_prterun(const Options& options, const Prterun& prterun, const char*
   if (!prterun.prefix.empty()) words = {"env", "PRTE_PREFIX=" + prterun.prefix};
   words.push_back(prterun.path);
   if (options.as_root) words.emplace_back("--allow-run-as-root");
+  if (parameters_of(options).ft != 0)
+    words.insert(words.end(), {"--rtos", "continuous,recoverable,notifyerrors"});
   prte_places(options, words);
   prte_streams(options, words);
   bool first = true;

@@ -86,6 +86,18 @@ TEST_F(Elsewhere, WhoReachesOthers) {
   EXPECT_EQ(launcher({"-host", "192.0.2.7", "a"}, {true, 1, 0, false}), Launcher::kSrun);
 }
 
+TEST_F(Elsewhere, SrunEndsJobsAtDeaths) {
+  const std::vector<std::string> words = {"--with-ft", "ulfm", "a"};
+  install("srun");
+  const std::string alone = refusal(words, kFourNodes);
+  EXPECT_NE(alone.find("srun ends a job after the death of a rank"), std::string::npos) << alone;
+  install("prterun");
+  EXPECT_EQ(launcher(words, kFourNodes), Launcher::kPrterun);
+  const std::string handed = prterun(words);
+  EXPECT_NE(handed.find("--rtos continuous,recoverable,notifyerrors"), std::string::npos) << handed;
+  EXPECT_EQ(prterun({"a"}).find("--rtos"), std::string::npos);
+}
+
 TEST_F(Elsewhere, NobodyReachesOthers) {
   const std::string alone = refusal({"-host", "192.0.2.7", "a"}, {});
   EXPECT_NE(alone.find("host 192.0.2.7 is not this one"), std::string::npos) << alone;

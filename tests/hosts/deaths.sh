@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+# With fault tolerance, ranks that wait for a dead process of another host end with an error within a second, before and after
+# the first contact; the survivors revoke, shrink, compute and leave. One process of the last host dies, or all do.
+# launchers: prte
+# timeout: 120
+. "$TOP/tests/verdicts.sh"
+. "$TOP/tests/hosts/hosts.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$log"' EXIT
+cd "$work" || exit 1
+cat >deaths.c <<'END'
+#include <mpi.h>
+#include <mpix.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void require(int holds, const char* text, int value) {
+  if (holds) return;
+  printf("wrong: %s (%d)\n", text, value);
+  exit(1);
+}
+/* deaths WAY VICTIMS met|unmet: the last VICTIMS ranks die. */
+int main(int argc, char** argv) {
+  int rank, size, in = 0, out = 1, flag = 1, code, error_class = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int victims = atoi(argv[2]), living = size - victims;
+  if (strcmp(argv[3], "met") == 0) MPI_Barrier(MPI_COMM_WORLD);
+  if (rank >= living) {
+    usleep(200000);
+    raise(SIGKILL);
+  }
+  const double start = MPI_Wtime();
+  if (strcmp(argv[1], "receive") == 0)
+    code = MPI_Recv(&in, 1, MPI_INT, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  else if (strcmp(argv[1], "any") == 0)
+    code = MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  else if (strcmp(argv[1], "allreduce") == 0)
+    code = MPI_Allreduce(&out, &in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  else
+    code = MPIX_Comm_agree(MPI_COMM_WORLD, &flag);
+  MPI_Error_class(code, &error_class);
+  const int agrees = strcmp(argv[1], "agree") == 0;
+  require(error_class == MPIX_ERR_PROC_FAILED || (!agrees && error_class == MPIX_ERR_REVOKED), "class", error_class);
+  require(MPI_Wtime() - start < 1.2, "milliseconds of the wait", (int)((MPI_Wtime() - start) * 1e3));
+  MPI_Comm survivors;
+  int members, sum = 0;
+  MPIX_Comm_revoke(MPI_COMM_WORLD);
+  require(MPIX_Comm_shrink(MPI_COMM_WORLD, &survivors) == MPI_SUCCESS, "shrink", 0);
+  MPI_Comm_size(survivors, &members);
+  require(members == living, "members", members);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, survivors);
+  require(sum == living * (living - 1) / 2, "sum", sum);
+  MPI_Group failed;
+  int known;
+  MPIX_Comm_get_failed(MPI_COMM_WORLD, &failed);
+  MPI_Group_size(failed, &known);
+  require(known == victims, "failed members known", known);
+  MPI_Group_free(&failed);
+  MPI_Comm_free(&survivors);
+  MPI_Finalize();
+  printf("rank %d left\n", rank);
+  return 0;
+}
+END
+prte_options="--rtos continuous,recoverable,notifyerrors"
+export TERN_FT=1 prte_options
+# survives SHAPE WAY VICTIMS met|unmet
+survives() {
+  limit=20 job "$@" >out 2>&1
+  local code=$?
+  cat out
+  [ $code = 0 ] && [ "$(grep -c "left$" out)" = $((${1%x*} * ${1#*x} - $4)) ]
+}
+check "mpicc" "$MPICC" deaths.c -o deaths
+for shape in 2x1 2x2; do
+  for way in receive any allreduce agree; do
+    check "$shape, $way, never met" survives $shape ./deaths $way 1 unmet
+    check "$shape, $way, met" survives $shape ./deaths $way 1 met
+  done
+done
+check "the whole host" survives 2x2 ./deaths any 2 met
+check "the whole host, never met" survives 2x2 ./deaths agree 2 unmet
+totals
