@@ -60,17 +60,16 @@ int main(int argc, char** argv) {
   Vector<int> data(100000);
   check_allreduce(*on, 1000);
   check_allreduce(*on, 100000);
-  const double before = seconds();
-  check_allreduce(*on, 100000);
-  // The software driver runs the rest of a kernel's loops after the end of its waits.
-  const double most = 1 + 4 * (seconds() - before);
+  // A thread of the software driver's kernels looks for the end rarely, and beside busy processors
+  // late.
+  constexpr double kMost = 10;
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == size - 1) std::raise(SIGKILL);
   const double start = seconds();
   int code = enqueue(way, data, on->comm);
   const CUresult waited = cuStreamSynchronize(on->queue);
   const double took = seconds() - start;
-  if (took > most) FAIL("%s: the stream waits for %.2f s", way, took);
+  if (took > kMost) FAIL("%s: the stream waits for %.2f s", way, took);
   if (waited != CUDA_SUCCESS) FAIL("%s: the stream gives %d", way, static_cast<int>(waited));
   // The failure is known by now.
   if (code == MPI_SUCCESS) code = enqueue(way, data, on->comm);
