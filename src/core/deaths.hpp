@@ -16,12 +16,17 @@ class Communicator;
 struct Channel;
 struct ContextId;
 
+/// Whose death ends the operations of a communicator.
+enum class ErrorRange : uint8_t { kPartners, kGroup, kUniverse };
+
 class FaultWatch {
  public:
+  /// Holds for deaths after this call, and after admit(). Throws std::bad_alloc.
+  virtual void set_range(Communicator& of, ErrorRange range) = 0;
   /// Another rank has revoked a communicator. The caller holds the channel's lock.
   virtual void heard_revoke(Channel& channel, const ContextId& id) noexcept = 0;
-  /// A revocation may precede the communicator's creation here. `held` is the channel whose lock
-  /// the caller holds, or null.
+  /// A revocation or a death may precede the communicator's creation here. `held` is the channel
+  /// whose lock the caller holds, or null.
   virtual void admit(Communicator& made, Channel* held) noexcept = 0;
   virtual void forget(const Communicator& ended) noexcept = 0;
   /// Asks the kernel.

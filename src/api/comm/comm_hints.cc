@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hints of communicators: MPI-5.0 section 7.4.4.
+#include <iterator>
+#include <optional>
 #include <string_view>
 
 #include "api/attempt.hpp"
@@ -61,6 +63,25 @@ void take_wire(const core::Info& info, core::Info* wanted, Failure* wrong) {
                    value->c_str(), names.c_str());
 }
 
+constexpr const char* kRangeKey = "mpi_error_range";
+constexpr const char* kRanges[] = {"local", "group", "universe"};  // by ErrorRange
+
+std::optional<core::ErrorRange> range_in(const core::Info& info) {
+  const auto value = info.get(kRangeKey);
+  for (size_t i = 0; value && i < std::size(kRanges); ++i)
+    if (*value == kRanges[i]) return static_cast<core::ErrorRange>(i);
+  return std::nullopt;
+}
+
+void take_range(const core::Info& info, core::Info* wanted, Failure* wrong) {
+  const auto value = info.get(kRangeKey);
+  if (!value) return;
+  if (range_in(info)) return wanted->set(kRangeKey, *value);
+  *wrong = failure(MPI_ERR_INFO_VALUE,
+                   "the hint %s is \"%s\"; allowed are \"local\", \"group\" or \"universe\"",
+                   kRangeKey, value->c_str());
+}
+
 Failure read_hints(const core::Info& info, core::Info* wanted) {
   for (const Hint& hint : kHints) {
     const auto value = hint.settable ? info.get(hint.key) : std::nullopt;
@@ -73,6 +94,7 @@ Failure read_hints(const core::Info& info, core::Info* wanted) {
   Failure wrong;
   take_algorithms(info, wanted, &wrong);
   take_wire(info, wanted, &wrong);
+  take_range(info, wanted, &wrong);
   return wrong;
 }
 
@@ -89,11 +111,18 @@ int set_hints(core::Communicator& communicator, const core::Info* info) {
   if (const Failure wrong = read_hints(*info, &wanted)) return fail(wrong);
   if (!communicator.info) communicator.info = core::Ref<core::Info>::adopt(new core::Info);
   communicator.info->merge(wanted);
+  core::FaultWatch* const watch = communicator.process().deaths.watch;
+  if (const auto range = range_in(wanted); range && watch != nullptr)
+    watch->set_range(communicator, *range);
   return MPI_SUCCESS;
 }
 
 int comm_set_info(core::Communicator& comm, core::Info* info) noexcept {
-  return attempt([&] { return set_hints(comm, info); });
+  return attempt([&] {
+    const int code = set_hints(comm, info);
+    if (comm.process().deaths.watch != nullptr) comm.process().deaths.watch->admit(comm, nullptr);
+    return code;
+  });
 }
 
 int comm_get_info(core::Communicator& comm, MPI_Info* info_used) noexcept {

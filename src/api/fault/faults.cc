@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "core/communicator.hpp"
+#include "core/failed_member.hpp"
 #include "mpix.h"
 #include "pml/pml.hpp"
 
@@ -123,7 +124,10 @@ int Faults::poll(void* of_channel) noexcept {
   int events = 0;
   if (faults.tolerated()) {
     const int deaths = faults.detector_->poll(heard.channel);
-    if (TERN_UNLIKELY(deaths != 0)) faults.pass_on_again(heard.channel);
+    if (TERN_UNLIKELY(deaths != 0)) {
+      faults.pass_on_again(heard.channel);
+      faults.end_in_range(heard.channel);
+    }
     events = deaths + faults.agreements_->poll(heard.channel);
   }
   if (TERN_UNLIKELY(!heard.ids.empty())) events += faults.take_heard(heard);
@@ -213,17 +217,70 @@ void Faults::pass_on_again(core::Channel& channel) noexcept {
   }
 }
 
-void Faults::admit(Communicator& made, core::Channel* held) noexcept {
+bool Faults::is_in_range(const Communicator& comm) noexcept {
+  core::ErrorRange range = core::ErrorRange::kPartners;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    const auto found = std::find(early_.begin(), early_.end(), made.id());
-    if (found == early_.end()) return;
-    early_.erase(found);
+    for (const auto& [id, set] : ranges_)
+      if (id == comm.id()) range = set;
   }
-  if (held == &made.channel()) return revoke(made);
+  return range == core::ErrorRange::kGroup
+             ? comm.has_failed_member()
+             : range == core::ErrorRange::kUniverse && process_.deaths.count() != 0;
+}
+
+void Faults::end_if_in_range(Communicator& comm) noexcept {
+  if (comm.fate.dead_locked() || !is_in_range(comm)) return;
+  ++comm.pending;  // keeps the communicator while its operations end
+  break_off(comm, comm.has_failed_member()
+                      ? core::death_in(comm)
+                      : failure(MPIX_ERR_PROC_FAILED,
+                                "a process has failed, and mpi_error_range of %s is universe",
+                                comm.name.or_words("the communicator").c_str()));
+  comm.operation_ended();
+}
+
+void Faults::end_in_range(core::Channel& channel) noexcept {
+  std::vector<Communicator*> all;
+  channel.pml->for_communicators([&](Communicator& comm) {
+    if (comm.fate.dead_locked() || !is_in_range(comm)) return;
+    all.push_back(&comm);
+    ++comm.pending;
+  });
+  for (Communicator* const comm : all) {
+    end_if_in_range(*comm);
+    comm->operation_ended();
+  }
+}
+
+void Faults::set_range(Communicator& of, core::ErrorRange range) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::erase_if(ranges_, [&](const auto& one) { return one.first == of.id(); });
+  if (range != core::ErrorRange::kPartners) ranges_.emplace_back(of.id(), range);
+}
+
+void Faults::forget(const Communicator& ended) noexcept {
+  agreements_->forget(ended);
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::erase_if(ranges_, [&](const auto& one) { return one.first == ended.id(); });
+}
+
+bool Faults::was_revoked_before(const Communicator& made) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = std::find(early_.begin(), early_.end(), made.id());
+  if (found == early_.end()) return false;
+  early_.erase(found);
+  return true;
+}
+
+void Faults::admit(Communicator& made, core::Channel* held) noexcept {
+  const bool is_revoked = was_revoked_before(made);
+  if (!is_revoked && !is_in_range(made)) return;
+  const auto end = [&] { is_revoked ? revoke(made) : end_if_in_range(made); };
+  if (held == &made.channel()) return end();
   if (held != nullptr) return heard_revoke(*held, made.id());
   const core::ChannelLock lock(made.channel().progress);
-  revoke(made);
+  end();
 }
 
 }  // namespace tern::api

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "api/fault/agreements.hpp"
@@ -39,7 +40,8 @@ class Faults final : public FaultTolerance, public core::FaultWatch {
   void lost(uint32_t peer_index) noexcept override {
     if (detector_ != nullptr) detector_->add(peer_index);
   }
-  void forget(const core::Communicator& ended) noexcept override { agreements_->forget(ended); }
+  void forget(const core::Communicator& ended) noexcept override;
+  void set_range(core::Communicator& of, core::ErrorRange range) override;
 
  private:
   struct Heard;
@@ -49,12 +51,18 @@ class Faults final : public FaultTolerance, public core::FaultWatch {
   [[nodiscard]] bool revoke_by_id(const core::ContextId& id, core::Channel& here) noexcept;
   void pass_on(core::Communicator& comm) noexcept;
   void pass_on_again(core::Channel& channel) noexcept;
+  [[nodiscard]] bool was_revoked_before(const core::Communicator& made) noexcept;
+  [[nodiscard]] bool is_in_range(const core::Communicator& comm) noexcept;
+  void end_if_in_range(core::Communicator& comm) noexcept;
+  void end_in_range(core::Channel& channel) noexcept;
 
   core::Process& process_;
   std::unique_ptr<Detector> detector_;
   std::unique_ptr<Agreements> agreements_;
   std::mutex mutex_;
   std::deque<core::ContextId> early_;  // revoked, not known here
+  // Other than ErrorRange::kPartners.
+  std::vector<std::pair<core::ContextId, core::ErrorRange>> ranges_;
   std::vector<std::unique_ptr<Heard>> by_channel_;
 };
 
