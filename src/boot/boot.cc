@@ -17,10 +17,10 @@ bool Boot::is_local(int rank) const noexcept {
   return std::binary_search(job_.local_ranks.begin(), job_.local_ranks.end(), rank);
 }
 
-void Boot::check_rank(int rank, const char* what) const {
-  if (rank >= 0 && rank < job_.size) return;
+void check_rank(const Boot& boot, int rank, const char* what) {
+  if (rank >= 0 && rank < boot.size()) return;
   throw Error(MPI_ERR_RANK, strf("%s of rank %d was requested, but this job has ranks 0..%d", what,
-                                 rank, job_.size - 1));
+                                 rank, boot.size() - 1));
 }
 
 void Boot::fence() {

@@ -62,6 +62,13 @@ struct Job {
   std::string remark;  // about a confusing message of the launcher
 };
 
+class DeathNews {
+ public:
+  virtual ~DeathNews() = default;
+  // Returns a rank that the launcher has found dead, once, or -1. Threads: any.
+  [[nodiscard]] virtual int take() noexcept = 0;
+};
+
 class Boot {
  public:
   virtual ~Boot() = default;
@@ -141,10 +148,8 @@ class Boot {
   // `name` points to the name of the last MPI call.
   virtual void tell_call_address(const void* /*name*/) noexcept {}
 
-  // With fault tolerance: watch_deaths() asks the launcher for news, take_death() returns a rank
-  // that the launcher has found dead, once, or -1. Most launchers have no news.
-  virtual void watch_deaths() {}
-  [[nodiscard]] virtual int take_death() noexcept { return -1; }
+  // Asks the launcher for news of dead ranks; null without. Throws std::bad_alloc.
+  [[nodiscard]] virtual std::shared_ptr<DeathNews> hear_deaths() { return nullptr; }
 
   // finalize() is not collective.
   virtual void finalize() = 0;
@@ -152,11 +157,13 @@ class Boot {
 
  protected:
   Boot() = default;
-  void check_rank(int rank, const char* what) const;
 
   Job job_;
   int entry_ = 1;
 };
+
+// Throws Error with the words `what` if the job has no such rank.
+void check_rank(const Boot& boot, int rank, const char* what);
 
 template <class T>
 [[nodiscard]] T connection_info_as(Boot& boot, int rank) {

@@ -59,7 +59,7 @@ class FakeBoot final : public Boot {
     job_.launcher = "a unit test";
     job_.threads = true;
     job_.learnt = Learnt::kFromLauncher;
-    check_rank(rank, "the Boot");
+    check_rank(*this, rank, "the Boot");
     const auto& hosts = state_->hosts;
     const auto mine = static_cast<std::size_t>(rank);
     for (std::size_t r = 0; r < hosts.size(); ++r) {
@@ -71,11 +71,11 @@ class FakeBoot final : public Boot {
 
   const char* name() const noexcept override { return "fake"; }
   int node(int rank) override {
-    check_rank(rank, "the node");
+    check_rank(*this, rank, "the node");
     return state_->nodes[static_cast<std::size_t>(rank)];
   }
   std::string host(int rank) override {
-    check_rank(rank, "the host");
+    check_rank(*this, rank, "the host");
     return state_->hosts[static_cast<std::size_t>(rank)];
   }
   void put_connection_info(const ConnectionInfo& info) override {
@@ -84,12 +84,12 @@ class FakeBoot final : public Boot {
     state_->has_connection_info[static_cast<std::size_t>(rank())] = true;
   }
   bool has_connection_info(int rank) override {
-    check_rank(rank, "the connection info");
+    check_rank(*this, rank, "the connection info");
     const std::lock_guard lock(state_->mutex);
     return state_->has_connection_info[static_cast<std::size_t>(rank)];
   }
   ConnectionInfo connection_info(int rank) override {
-    check_rank(rank, "the connection info");
+    check_rank(*this, rank, "the connection info");
     const std::lock_guard lock(state_->mutex);
     return state_->infos[static_cast<std::size_t>(rank)];
   }
@@ -98,7 +98,7 @@ class FakeBoot final : public Boot {
     state_->values[{rank(), std::string(key)}] = value;
   }
   std::string get(int rank, std::string_view key) override {
-    check_rank(rank, "a key");
+    check_rank(*this, rank, "a key");
     const std::lock_guard lock(state_->mutex);
     const auto found = state_->values.find({rank, std::string(key)});
     if (found == state_->values.end())

@@ -59,11 +59,11 @@ class MpirunBoot final : public Boot {
 
   const char* name() const noexcept override { return "mpirun"; }
   int node(int rank) override {
-    check_rank(rank, "the node");
+    check_rank(*this, rank, "the node");
     return 0;
   }
   std::string host(int rank) override {
-    check_rank(rank, "the host");
+    check_rank(*this, rank, "the host");
     return this_host();
   }
   std::vector<ProcessSet> process_sets() override {
@@ -78,7 +78,7 @@ class MpirunBoot final : public Boot {
     shared_.put_connection_info(rank(), info, entry());
   }
   bool has_connection_info(int rank) override {
-    check_rank(rank, "the connection info");
+    check_rank(*this, rank, "the connection info");
     return shared_.has_connection_info(rank, entry());
   }
   void expect(int rank) override {
@@ -98,14 +98,14 @@ class MpirunBoot final : public Boot {
   void tell_session() override { shared_.set_sessions(); }
   bool had_sessions() override { return shared_.sessions(); }
   ConnectionInfo connection_info(int rank) override {
-    check_rank(rank, "the connection info");
+    check_rank(*this, rank, "the connection info");
     return shared_.connection_info(rank);
   }
   void put(std::string_view key, std::string_view value) override {
     shared_.put(rank(), key, value);
   }
   std::string get(int rank, std::string_view key) override {
-    check_rank(rank, "a key");
+    check_rank(*this, rank, "a key");
     std::string value;
     if (!shared_.get(rank, key, &value))
       throw Error(MPI_ERR_OTHER, strf("rank %d has put no key \"%.*s\"", rank,

@@ -62,8 +62,9 @@ class PmixBoot final : public Boot {
   FutexWord fence_word() noexcept override { return {&fence_state_, kUnderWay}; }
   void end_fence() override;
   void abort(int code, const char* text) noexcept override;
-  void watch_deaths() override { deaths_ = std::make_unique<PmixDeaths>(pmix_, self_); }
-  int take_death() noexcept override { return deaths_ != nullptr ? deaths_->take() : -1; }
+  std::shared_ptr<DeathNews> hear_deaths() override {
+    return deaths_ = std::make_shared<PmixDeaths>(pmix_, self_);
+  }
   void finalize() override { pmix_.Finalize(nullptr, 0); }
   void resume() override;
 
@@ -108,7 +109,7 @@ class PmixBoot final : public Boot {
   enum : std::uint32_t { kOver, kUnderWay };
   std::atomic<std::uint32_t> fence_state_{kOver};
   pmix_status_t fence_status_ = PMIX_SUCCESS;  // written before the state
-  std::unique_ptr<PmixDeaths> deaths_;
+  std::shared_ptr<PmixDeaths> deaths_;
   const pmix_info_t collect_ = pmix_flag(PMIX_COLLECT_DATA);
   const pmix_info_t immediate_ = pmix_flag(PMIX_IMMEDIATE);
   const pmix_info_t wait_ = pmix_seconds(PMIX_TIMEOUT, kPmixSeconds);
@@ -172,7 +173,7 @@ void PmixBoot::learn_local_ranks() {
 }
 
 std::string PmixBoot::host(int rank) {
-  check_rank(rank, "the host");
+  check_rank(*this, rank, "the host");
   std::string name;
   if (ask(static_cast<pmix_rank_t>(rank), PMIX_HOSTNAME).bytes(&name)) return name;
   return is_local(rank) ? this_host() : strf("the host of rank %d", rank);
@@ -208,7 +209,7 @@ std::vector<int> PmixBoot::ask_hosts() {
 }
 
 int PmixBoot::node(int rank) {
-  check_rank(rank, "the node");
+  check_rank(*this, rank, "the node");
   if (nodes_.empty()) {
     std::vector<int> nodes;
     nodes_ = Nodes(ask_nodes(&nodes) ? nodes : ask_hosts());
@@ -241,7 +242,7 @@ ConnectionInfo PmixBoot::connection_info(int rank) {
 
 // The server is polled at most once per millisecond.
 bool PmixBoot::has_connection_info(int rank) {
-  check_rank(rank, "the connection info");
+  check_rank(*this, rank, "the connection info");
   constexpr std::int64_t kPauseNs = 1000000;
   const auto place = static_cast<std::size_t>(rank);
   here_.resize(static_cast<std::size_t>(job_.size));
@@ -313,7 +314,7 @@ void PmixBoot::put(std::string_view key, std::string_view value) {
 // PRRTE fetches remote values on request, even after a fence. A rank between two sessions puts its
 // values again. Servers differ in waiting for missing keys.
 std::string PmixBoot::get(int rank, std::string_view key) {
-  check_rank(rank, "a key");
+  check_rank(*this, rank, "a key");
   const std::string name(key);
   const auto whom = static_cast<pmix_rank_t>(rank);
   const std::int64_t end_ns = now_ns() + kPmixSeconds * std::int64_t{1000000000};

@@ -10,20 +10,19 @@
 #include <set>
 #include <string>
 
+#include "boot/boot.hpp"
 #include "boot/pmix_library.hpp"
 
 namespace tern::boot {
 
-class PmixDeaths {
+class PmixDeaths final : public DeathNews {
  public:
   /// `self` is the own process. The object outlives the library's PMIx_Finalize.
   PmixDeaths(const PmixLibrary& pmix, const pmix_proc_t& self);
   PmixDeaths(const PmixDeaths&) = delete;
   PmixDeaths& operator=(const PmixDeaths&) = delete;
-  ~PmixDeaths() = default;
 
-  /// Returns a rank, once, or -1.
-  [[nodiscard]] int take() noexcept;
+  [[nodiscard]] int take() noexcept override;
   [[nodiscard]] bool has(int rank) noexcept;
   /// Asks for a value until `end_ns` (now_ns()), or until the rank is dead: the servers wait for a
   /// dead rank's values. Returns false without a value.

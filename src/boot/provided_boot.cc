@@ -30,11 +30,11 @@ class ProvidedBoot final : public Boot {
 
   const char* name() const noexcept override { return "provided"; }
   int node(int rank) override {
-    check_rank(rank, "the node");
+    check_rank(*this, rank, "the node");
     return nodes_.of(rank);
   }
   std::string host(int rank) override {
-    check_rank(rank, "the host");
+    check_rank(*this, rank, "the host");
     return hosts_[static_cast<std::size_t>(nodes_.of(rank))];
   }
   void put_connection_info(const ConnectionInfo& info) override {
@@ -47,7 +47,7 @@ class ProvidedBoot final : public Boot {
     calls_->put(std::string(key), value);
   }
   std::string get(int rank, std::string_view key) override {
-    check_rank(rank, "a key");
+    check_rank(*this, rank, "a key");
     return calls_->get(rank, std::string(key));
   }
   void hand_out(std::string_view learnt) override { learnt_ = learnt; }
@@ -129,7 +129,7 @@ void ProvidedBoot::publish() {
 }
 
 bool ProvidedBoot::has_connection_info(int rank) {
-  check_rank(rank, "the connection info");
+  check_rank(*this, rank, "the connection info");
   const std::lock_guard lock(infos_mutex_);
   if (infos_.empty()) infos_ = calls_->gathered(kInfoKey, kConnectionInfoSize, &learnt_);
   return true;

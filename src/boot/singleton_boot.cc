@@ -23,23 +23,23 @@ class SingletonBoot final : public Boot {
 
   const char* name() const noexcept override { return "singleton"; }
   int node(int rank) override {
-    check_rank(rank, "the node");
+    check_rank(*this, rank, "the node");
     return 0;
   }
   std::string host(int rank) override {
-    check_rank(rank, "the host");
+    check_rank(*this, rank, "the host");
     return this_host();
   }
   void put_connection_info(const ConnectionInfo& info) override { info_ = info; }
   ConnectionInfo connection_info(int rank) override {
-    check_rank(rank, "the connection info");
+    check_rank(*this, rank, "the connection info");
     return info_;
   }
   void put(std::string_view key, std::string_view value) override {
     values_[std::string(key)] = value;
   }
   std::string get(int rank, std::string_view key) override {
-    check_rank(rank, "a key");
+    check_rank(*this, rank, "a key");
     const auto found = values_.find(std::string(key));
     if (found == values_.end())
       throw Error(MPI_ERR_OTHER,

@@ -64,7 +64,7 @@ void Detector::enter() {
   process_.deaths.admit(memory_.shape().deaths);
   if (own_ == 0) await_others();
   boot.put(boot::kDetectorKey, {});
-  boot.watch_deaths();
+  news_ = boot.hear_deaths();
   question_ = boot.question();
   asked_ = question_.value;
   process_.waits.most_sleep_us =
@@ -119,7 +119,8 @@ void Detector::append(uint32_t number) noexcept {
 }
 
 void Detector::ask_launcher() noexcept {
-  for (int rank; (rank = process_.boot->take_death()) >= 0;) add(static_cast<uint32_t>(rank));
+  if (news_ == nullptr) return;
+  for (int rank; (rank = news_->take()) >= 0;) add(static_cast<uint32_t>(rank));
 }
 
 bool Detector::finds_dead(uint32_t peer_index) noexcept {

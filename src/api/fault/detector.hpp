@@ -10,10 +10,12 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "base/shared_file.hpp"
+#include "boot/boot.hpp"
 #include "core/process.hpp"
 #include "fault/host_memory.hpp"
 
@@ -63,6 +65,7 @@ class Detector {
   OfferedFile offered_;
   fault::HostMemory memory_;
   FutexWord question_;
+  std::shared_ptr<boot::DeathNews> news_;
   std::mutex looking_;
   std::atomic<uint32_t> asked_{0};
   std::atomic<int64_t> next_look_ns_{0};
