@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/config.hpp"
 #include "base/error.hpp"
+#include "base/wheels.hpp"
 #include "mpi.h"
 #include "tern_config.h"
 #include "tools/mpirun/dry_run.hpp"
@@ -110,9 +112,12 @@ int main(int argc, char** argv) {
   }
   if (options.help) return std::fputs(help_text().c_str(), stdout) < 0;
   if (options.version) return std::printf("mpirun (Tern MPI) %s\n", PACKAGE_VERSION) < 0;
-  if (!options.quiet)
+  if (!options.quiet) {
+    const std::string conflict = wheel_conflict(install_prefix());
+    if (!conflict.empty()) std::fprintf(stderr, "mpirun: %s\n", conflict.c_str());
     for (const std::string& remark : options.remarks)
       std::fprintf(stderr, "mpirun: %s\n", remark.c_str());
+  }
   try {
     return start(options);
   } catch (const Error& error) {
