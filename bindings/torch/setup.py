@@ -2,6 +2,7 @@
 """Builds torch_tern against the installed PyTorch and Tern: pip install --no-build-isolation bindings/torch."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -34,6 +35,15 @@ def find_prefix():
     raise SystemExit(f"{compiler} is not Tern's: its include directories lack mpix.h. Set TERN_PREFIX=/where/tern/is/installed")
 
 
+def find_version():
+    """Reads the version of all packages from configure.ac of this checkout or tarball."""
+    path = Path(__file__).resolve().parents[2] / "configure.ac"
+    found = path.exists() and re.search(r"^AC_INIT\(\[[^]]*\], \[([^]]*)\]", path.read_text(), re.M)
+    if not found:
+        raise SystemExit(f"{path} with the version is missing: build bindings/torch inside a checkout or tarball of Tern")
+    return found[1]
+
+
 class BuildPython(build_py):
     """Adds a file with the version of PyTorch, readable without loading a library."""
 
@@ -63,6 +73,7 @@ def write_units(count):
 os.chdir(Path(__file__).resolve().parent)
 prefix = find_prefix()
 setup(
+    version=find_version(),
     ext_modules=[
         CppExtension(
             "torch_tern._C",

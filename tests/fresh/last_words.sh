@@ -38,13 +38,13 @@ failing_suite() {
 # Lines of hosts come after the lines of parallel suites.
 suites_beside() {
   local name order
-  stubs && for name in cmake images differential; do
+  stubs && for name in cmake packages images differential; do
     printf 'suite_%s() { echo "%s"; echo "1 passed, 0 failed, 0 skipped"; }\n' "$name" "$name"
   done >>"$work/stubs/tree/tests/suites.sh"
   printf 'suite_hosts() { sleep 0.3; echo hosts; %s; echo "1 passed, 1 failed, 0 skipped"; return 1; }\n' "$1" >>"$work/stubs/tree/tests/suites.sh"
-  with_stubs check hosts cmake images differential | tee "$work/beside"
-  order=$(grep -E '^(cmake|images|differential|hosts)$' "$work/beside" | tr '\n' ' ')
-  [ "$order" = 'cmake images differential hosts ' ] && tail -n 1 "$work/beside"
+  with_stubs check hosts cmake packages images differential | tee "$work/beside"
+  order=$(grep -E '^(cmake|packages|images|differential|hosts)$' "$work/beside" | tr '\n' ' ')
+  [ "$order" = 'cmake packages images differential hosts ' ] && tail -n 1 "$work/beside"
 }
 interrupted() {
   stubs && stub "$work/stubs/bin/make" 'echo $$ >pid; exec sleep 60'
