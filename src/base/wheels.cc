@@ -35,12 +35,24 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+// The first lines of a RECORD, if the first names a file outside the package's folder.
 std::string record_head(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  char start[2];
+  if (!file.valid() || ::pread(file.get(), start, sizeof start, 0) != 2 || start[0] != '.' ||
+      start[1] != '.')
+    return {};
   std::string head(kRecordHead, '\0');
-  const ssize_t got = file.valid() ? ::read(file.get(), head.data(), head.size()) : 0;
+  const ssize_t got = ::pread(file.get(), head.data(), head.size(), 0);
   head.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return head;
+}
+
+std::string mark_of(const std::string& prefix) {
+  const Fd file(::open((prefix + kWheelMark).c_str(), O_RDONLY | O_CLOEXEC));
+  char mark[256];
+  const ssize_t got = file.valid() ? ::read(file.get(), mark, sizeof mark) : 0;
+  return {mark, got > 0 ? static_cast<size_t>(got) : 0};
 }
 
 struct WheelClaim {
@@ -105,7 +117,7 @@ std::string removed(const std::string& prefix) {
 }  // namespace
 
 std::string wheel_conflict(const std::string& prefix) {
-  const std::string mark = record_head(prefix + kWheelMark);
+  const std::string mark = mark_of(prefix);
   if (mark.empty()) return {};
   const std::vector<WheelClaim> others = claims_below(prefix);
   if (others.empty()) return removed(prefix);

@@ -54,6 +54,11 @@ void on_signal(Worlds& worlds, int fd) {
   ::raise(SIGSTOP);
 }
 
+void remark_on_wheels(const Options& options) {
+  const std::string conflict = options.quiet ? "" : wheel_conflict(install_prefix());
+  if (!conflict.empty()) std::fprintf(stderr, "mpirun: %s\n", conflict.c_str());
+}
+
 int run(const Options& options, Places places) {
   sigset_t signals;
   const sigset_t mask = block_signals(&signals);
@@ -62,6 +67,7 @@ int run(const Options& options, Places places) {
   const Fd signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC));
   loop.watch(signal_fd.get(), EPOLLIN, [&] { on_signal(worlds, signal_fd.get()); });
   worlds.start(std::move(places));
+  remark_on_wheels(options);  // beside the start of the ranks
   loop.run();
   return worlds.exit_code();
 }
@@ -71,8 +77,11 @@ void open_standard_input() {
   if (::fcntl(0, F_GETFD) < 0) (void)open_null().release();
 }
 
-int start_elsewhere(const Handover& handover, bool dry_run) {
-  if (!dry_run) hand_over(handover);
+int start_elsewhere(const Handover& handover, const Options& options) {
+  if (!options.dry_run) {
+    remark_on_wheels(options);
+    hand_over(handover);
+  }
   return std::printf("starts: %s\n%s", quoted(handover.words).c_str(), handover.programs.c_str()) <
          0;
 }
@@ -81,9 +90,9 @@ int start(Options& options) {
   const Allocation allocation = allocation_here();
   switch (launcher_for(options, allocation)) {
     case Launcher::kSrun:
-      return start_elsewhere(for_srun(options, allocation), options.dry_run);
+      return start_elsewhere(for_srun(options, allocation), options);
     case Launcher::kPrterun:
-      return start_elsewhere(for_prterun(options, find_prterun(), environ), options.dry_run);
+      return start_elsewhere(for_prterun(options, find_prterun(), environ), options);
     case Launcher::kSelf:
       break;
   }
@@ -112,12 +121,9 @@ int main(int argc, char** argv) {
   }
   if (options.help) return std::fputs(help_text().c_str(), stdout) < 0;
   if (options.version) return std::printf("mpirun (Tern MPI) %s\n", PACKAGE_VERSION) < 0;
-  if (!options.quiet) {
-    const std::string conflict = wheel_conflict(install_prefix());
-    if (!conflict.empty()) std::fprintf(stderr, "mpirun: %s\n", conflict.c_str());
+  if (!options.quiet)
     for (const std::string& remark : options.remarks)
       std::fprintf(stderr, "mpirun: %s\n", remark.c_str());
-  }
   try {
     return start(options);
   } catch (const Error& error) {
