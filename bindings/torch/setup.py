@@ -72,6 +72,7 @@ def write_units(count):
 
 os.chdir(Path(__file__).resolve().parent)
 prefix = find_prefix()
+rpath = os.environ.get("TERN_TORCH_RPATH", str(prefix / "lib"))  # packaging/wheel/build-torch: relative to the module
 setup(
     version=find_version(),
     ext_modules=[
@@ -83,7 +84,7 @@ setup(
             library_dirs=[str(prefix / "lib")],
             libraries=["mpi_abi"],
             extra_compile_args=["-std=c++20", "-O2", "-g0", "-Wall"],
-            extra_link_args=[f"-Wl,-rpath,{prefix / 'lib'}", "-Wl,--enable-new-dtags"],
+            extra_link_args=[f"-Wl,-rpath,{rpath}", "-Wl,--enable-new-dtags", "-Wl,-z,relro,-z,now"],
         )
     ],
     cmdclass={"build_ext": BuildExtension, "build_py": BuildPython},

@@ -10,7 +10,7 @@ shell_scripts() {
   done
 }
 python_scripts() { python3 -c 'import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]' \
-  "$top/packaging/wheel/build" "$top/packaging/same-files" "$top/packaging/deb/arrange"; }
+  "$top"/packaging/wheel/build* "$top/packaging/wheel/wheels.py" "$top/packaging/same-files" "$top/packaging/deb/arrange"; }
 
 # Alternatives: each --install has a --remove with the same name and path.
 alternatives() {
