@@ -72,8 +72,8 @@ check_last_words() {
     suite_that_dies
   check "a crashed lint is named" says_and_fails '^FAIL dies: ended with status 3' lint_that_dies
   check "failed tests end with the totals" ends 1 '^1 passed, 2 failed, 3 skipped$' failing_suite
-  check "a parallel suite counts" ends 0 '^4 passed, 1 failed, 0 skipped$' suites_beside :
-  check "a parallel suite that crashes counts" ends 0 '^3 passed, 1 failed, 0 skipped$' suites_beside false
+  check "a parallel suite counts" ends 0 '^5 passed, 1 failed, 0 skipped$' suites_beside :
+  check "a parallel suite that crashes counts" ends 0 '^4 passed, 1 failed, 0 skipped$' suites_beside false
   check "an interrupted run prints a message" ends 124 '^quickstart: interrupted' interrupted
   check "an interrupted run leaves no process" nothing_left
 }
