@@ -13,6 +13,7 @@ setenv("MPICC", root .. "/bin/mpicc")
 setenv("MPICXX", root .. "/bin/mpicxx")
 prepend_path("PATH", root .. "/bin")
 prepend_path("MANPATH", root .. "/share/man")
+append_path("MANPATH", "") -- an empty entry: the system's pages
 prepend_path("LD_LIBRARY_PATH", root .. "/@prefix_to_lib@")
 prepend_path("PKG_CONFIG_PATH", root .. "/@prefix_to_lib@/pkgconfig")
 prepend_path("CMAKE_PREFIX_PATH", root)
