@@ -3,7 +3,7 @@
 # A suite is a function suite_NAME, listed below. The last line of a suite is "N passed, N failed, N skipped".
 # In a fresh clone the usual suites should take 20 minutes on two cores. Slow tests with few additional findings belong
 # to --full. unit and asan also run the fuzz targets on the corpus.
-usual_suites=(fresh lint conformance unit mpi gpu hosts cmake images differential asan network tsan rdma torch-smoke)
+usual_suites=(fresh lint conformance unit mpi gpu hosts cmake packages images differential asan network tsan rdma torch-smoke)
 long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
 other_suites=(abi)
 full=
@@ -153,6 +153,7 @@ suite_fuzz() {
   tests/fuzz/run --build "$dir"
 }
 suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
+suite_packages() { tests/packages/run --prefix "$prefix" --build "$build/packages"; }
 suite_fresh() { tests/fresh/run --prefix "$prefix" --build "$build" $full; }
 # tests/torch is skipped without PyTorch; only tests/torch/setup installs PyTorch.
 suite_torch-smoke() { tests/torch/run --prefix "$prefix" --build "$build/torch" --smoke; }
@@ -240,7 +241,7 @@ conclude() {
 
 # The suite hosts leaves both cores idle most of the time. The suites beside hosts use other test programs and measure no
 # times. The lines of hosts follow theirs.
-beside_hosts=' cmake images differential '
+beside_hosts=' cmake packages images differential '
 beside=
 begin_beside() {
   say "== hosts: beside$beside_hosts"

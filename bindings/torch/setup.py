@@ -2,6 +2,7 @@
 """Builds torch_tern against the installed PyTorch and Tern: pip install --no-build-isolation bindings/torch."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -34,6 +35,15 @@ def find_prefix():
     raise SystemExit(f"{compiler} is not Tern's: its include directories lack mpix.h. Set TERN_PREFIX=/where/tern/is/installed")
 
 
+def find_version():
+    """Reads the version of all packages from configure.ac of this checkout or tarball."""
+    path = Path(__file__).resolve().parents[2] / "configure.ac"
+    found = path.exists() and re.search(r"^AC_INIT\(\[[^]]*\], \[([^]]*)\]", path.read_text(), re.M)
+    if not found:
+        raise SystemExit(f"{path} with the version is missing: build bindings/torch inside a checkout or tarball of Tern")
+    return found[1]
+
+
 class BuildPython(build_py):
     """Adds a file with the version of PyTorch, readable without loading a library."""
 
@@ -62,7 +72,9 @@ def write_units(count):
 
 os.chdir(Path(__file__).resolve().parent)
 prefix = find_prefix()
+rpath = os.environ.get("TERN_TORCH_RPATH", str(prefix / "lib"))  # packaging/wheel/build-torch: relative to the module
 setup(
+    version=find_version(),
     ext_modules=[
         CppExtension(
             "torch_tern._C",
@@ -72,7 +84,7 @@ setup(
             library_dirs=[str(prefix / "lib")],
             libraries=["mpi_abi"],
             extra_compile_args=["-std=c++20", "-O2", "-g0", "-Wall"],
-            extra_link_args=[f"-Wl,-rpath,{prefix / 'lib'}", "-Wl,--enable-new-dtags"],
+            extra_link_args=[f"-Wl,-rpath,{rpath}", "-Wl,--enable-new-dtags", "-Wl,-z,relro,-z,now"],
         )
     ],
     cmdclass={"build_ext": BuildExtension, "build_py": BuildPython},

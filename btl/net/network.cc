@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
@@ -33,7 +32,7 @@ Network::Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t
       book_(book),
       channel_(channel),
       library_(std::move(library)),
-      cookie_(std::random_device{}()) {
+      cookie_(static_cast<uint32_t>(random_word())) {
   if (channel == 0 && process.explain.on()) explain();
 }
 

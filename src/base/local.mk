@@ -22,6 +22,7 @@ base_sources += src/base/remote_fence.cc
 base_sources += src/base/shared_file.cc
 base_sources += src/base/stack.cc
 base_sources += src/base/wait_report.cc
+base_sources += src/base/wheels.cc
 
 # Only config.cc includes the installation folders: a change of prefix recompiles one file.
 BUILT_SOURCES += $(GEN)/install_paths.hpp

@@ -16,13 +16,6 @@
 namespace tern {
 namespace {
 
-uint64_t random_id() noexcept {
-  uint64_t id = 0;
-  if (::getrandom(&id, sizeof id, GRND_NONBLOCK) != sizeof id)
-    id = static_cast<uint64_t>(now_ns()) * 0x9e3779b97f4a7c15 ^ static_cast<uint64_t>(::getpid());
-  return id | 1;
-}
-
 std::string namespace_of(const char* kind) {
   char name[64];
   const ssize_t bytes =
@@ -32,6 +25,15 @@ std::string namespace_of(const char* kind) {
 
 }  // namespace
 
+// Not std::random_device: libstdc++ 12 and newer call arc4random of glibc 2.36, and packages serve
+// older systems.
+uint64_t random_word() noexcept {
+  uint64_t word = 0;
+  if (::getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word)
+    word = static_cast<uint64_t>(now_ns()) * 0x9e3779b97f4a7c15 ^ static_cast<uint64_t>(::getpid());
+  return word;
+}
+
 uint64_t process_id() noexcept {
   static std::atomic<int32_t> of{0};
   static std::atomic<uint64_t> id{0};
@@ -40,7 +42,7 @@ uint64_t process_id() noexcept {
   if (of.load(std::memory_order_acquire) != pid) {
     const std::lock_guard<std::mutex> guard(mutex);
     if (of.load(std::memory_order_relaxed) != pid) {
-      id.store(random_id(), std::memory_order_relaxed);
+      id.store(random_word() | 1, std::memory_order_relaxed);
       of.store(pid, std::memory_order_release);
     }
   }

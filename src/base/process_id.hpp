@@ -7,6 +7,8 @@
 
 namespace tern {
 
+/// Returns a random number of the kernel; before the kernel has any, a hash of time and pid.
+[[nodiscard]] uint64_t random_word() noexcept;
 /// Returns an id that is never 0 and differs in a forked child.
 [[nodiscard]] uint64_t process_id() noexcept;
 /// Returns an id equal in all namespaces of a running kernel.

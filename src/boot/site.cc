@@ -3,7 +3,6 @@
 #include "boot/site.hpp"
 
 #include <cstring>
-#include <random>
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
@@ -18,8 +17,7 @@ Site site_here(const Calls& calls) {
   Site site{};
   const std::string name = calls.host().empty() ? this_host() : calls.host();
   site.machine = digest_text(calls.host(), number_domain());
-  std::random_device chance;
-  site.process = (std::uint64_t{chance()} << 32) | chance();
+  site.process = random_word();
   site.rank = calls.rank();
   site.size = calls.size();
   name.copy(site.host, sizeof site.host - 1);

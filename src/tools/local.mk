@@ -44,7 +44,7 @@ mpirun_sources += \
   src/tools/mpirun/wait_graph.cc src/tools/mpirun/wait_graph.hpp \
   src/tools/mpirun/worlds.cc src/tools/mpirun/worlds.hpp \
   src/base/ended.cc src/base/error.cc src/base/fd.cc src/base/futex.cc src/base/keeper.cc src/base/last_words.cc src/base/learnt_file.cc src/base/log.cc \
-  src/base/mail.cc src/base/param_names.cc src/base/params.cc src/base/process_id.cc src/base/wait_report.cc \
+  src/base/mail.cc src/base/param_names.cc src/base/params.cc src/base/process_id.cc src/base/wait_report.cc src/base/wheels.cc \
   src/boot/known_worlds.cc src/boot/pmix_library.cc src/boot/process_set.cc src/boot/questions.cc src/boot/shared_job.cc \
   src/boot/spawn_request.cc \
   src/topo/core_hold.cc src/topo/cpus.cc src/topo/hwloc_library.cc src/topo/machine.cc
@@ -54,7 +54,7 @@ bin_PROGRAMS += mpirun
 mpirun_SOURCES = src/tools/mpirun/main.cc
 mpirun_LDADD = libmpirun.la
 # Static libstdc++: loading the shared library takes longer than starting a rank.
-mpirun_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc -Wl,--export-dynamic-symbol=MPIR_* \
+mpirun_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc -Wl,--export-dynamic-symbol=MPIR_* \
   -Wl,--export-dynamic-symbol=accept
 
 dist_man_MANS += man/man1/mpirun.1

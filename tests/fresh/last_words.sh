@@ -38,13 +38,13 @@ failing_suite() {
 # Lines of hosts come after the lines of parallel suites.
 suites_beside() {
   local name order
-  stubs && for name in cmake images differential; do
+  stubs && for name in cmake packages images differential; do
     printf 'suite_%s() { echo "%s"; echo "1 passed, 0 failed, 0 skipped"; }\n' "$name" "$name"
   done >>"$work/stubs/tree/tests/suites.sh"
   printf 'suite_hosts() { sleep 0.3; echo hosts; %s; echo "1 passed, 1 failed, 0 skipped"; return 1; }\n' "$1" >>"$work/stubs/tree/tests/suites.sh"
-  with_stubs check hosts cmake images differential | tee "$work/beside"
-  order=$(grep -E '^(cmake|images|differential|hosts)$' "$work/beside" | tr '\n' ' ')
-  [ "$order" = 'cmake images differential hosts ' ] && tail -n 1 "$work/beside"
+  with_stubs check hosts cmake packages images differential | tee "$work/beside"
+  order=$(grep -E '^(cmake|packages|images|differential|hosts)$' "$work/beside" | tr '\n' ' ')
+  [ "$order" = 'cmake packages images differential hosts ' ] && tail -n 1 "$work/beside"
 }
 interrupted() {
   stubs && stub "$work/stubs/bin/make" 'echo $$ >pid; exec sleep 60'
@@ -72,8 +72,8 @@ check_last_words() {
     suite_that_dies
   check "a crashed lint is named" says_and_fails '^FAIL dies: ended with status 3' lint_that_dies
   check "failed tests end with the totals" ends 1 '^1 passed, 2 failed, 3 skipped$' failing_suite
-  check "a parallel suite counts" ends 0 '^4 passed, 1 failed, 0 skipped$' suites_beside :
-  check "a parallel suite that crashes counts" ends 0 '^3 passed, 1 failed, 0 skipped$' suites_beside false
+  check "a parallel suite counts" ends 0 '^5 passed, 1 failed, 0 skipped$' suites_beside :
+  check "a parallel suite that crashes counts" ends 0 '^4 passed, 1 failed, 0 skipped$' suites_beside false
   check "an interrupted run prints a message" ends 124 '^quickstart: interrupted' interrupted
   check "an interrupted run leaves no process" nothing_left
 }

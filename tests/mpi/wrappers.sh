@@ -27,6 +27,7 @@ check "-c names no library" sh -c "mpicc -show -c world.c | grep -v lmpi_abi"
 printf "#include <mpi.h>\n" >pre.hpp
 check "a precompiled header" mpicxx -x c++-header pre.hpp -o pre.hpp.gch
 check "-E, -M and the like pass through" says mpi.h mpicc -M world.c
+check "-showme:version has the version" says "Tern MPI [0-9][0-9.]*$" mpicc -showme:version
 check "--version asks the compiler" says "[0-9]" mpicc --version
 check "the program finds the library without LD_LIBRARY_PATH" \
   sh -c "unset LD_LIBRARY_PATH; ldd from_c | grep -q '$PREFIX/lib/libmpi_abi.so.1'"

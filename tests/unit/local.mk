@@ -120,6 +120,7 @@ unit_tests += tests/unit/base/params_test
 unit_tests += tests/unit/base/process_id_test
 unit_tests += tests/unit/base/shared_file_test
 unit_tests += tests/unit/base/wait_report_test
+unit_tests += tests/unit/base/wheels_test
 # tern_info and its sources.
 unit_tests += tests/unit/btl/trial_test
 unit_tests += tests/unit/topo/tree_test

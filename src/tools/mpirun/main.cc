@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/config.hpp"
 #include "base/error.hpp"
+#include "base/wheels.hpp"
 #include "mpi.h"
 #include "tern_config.h"
 #include "tools/mpirun/dry_run.hpp"
@@ -52,6 +54,11 @@ void on_signal(Worlds& worlds, int fd) {
   ::raise(SIGSTOP);
 }
 
+void remark_on_wheels(const Options& options) {
+  const std::string conflict = options.quiet ? "" : wheel_conflict(install_prefix());
+  if (!conflict.empty()) std::fprintf(stderr, "mpirun: %s\n", conflict.c_str());
+}
+
 int run(const Options& options, Places places) {
   sigset_t signals;
   const sigset_t mask = block_signals(&signals);
@@ -60,6 +67,7 @@ int run(const Options& options, Places places) {
   const Fd signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC));
   loop.watch(signal_fd.get(), EPOLLIN, [&] { on_signal(worlds, signal_fd.get()); });
   worlds.start(std::move(places));
+  remark_on_wheels(options);  // beside the start of the ranks
   loop.run();
   return worlds.exit_code();
 }
@@ -69,8 +77,11 @@ void open_standard_input() {
   if (::fcntl(0, F_GETFD) < 0) (void)open_null().release();
 }
 
-int start_elsewhere(const Handover& handover, bool dry_run) {
-  if (!dry_run) hand_over(handover);
+int start_elsewhere(const Handover& handover, const Options& options) {
+  if (!options.dry_run) {
+    remark_on_wheels(options);
+    hand_over(handover);
+  }
   return std::printf("starts: %s\n%s", quoted(handover.words).c_str(), handover.programs.c_str()) <
          0;
 }
@@ -79,9 +90,9 @@ int start(Options& options) {
   const Allocation allocation = allocation_here();
   switch (launcher_for(options, allocation)) {
     case Launcher::kSrun:
-      return start_elsewhere(for_srun(options, allocation), options.dry_run);
+      return start_elsewhere(for_srun(options, allocation), options);
     case Launcher::kPrterun:
-      return start_elsewhere(for_prterun(options, find_prterun(), environ), options.dry_run);
+      return start_elsewhere(for_prterun(options, find_prterun(), environ), options);
     case Launcher::kSelf:
       break;
   }

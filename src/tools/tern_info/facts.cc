@@ -13,6 +13,7 @@
 #include "base/config.hpp"
 #include "base/error.hpp"
 #include "base/params.hpp"
+#include "base/wheels.hpp"
 #include "boot/boot.hpp"
 #include "boot/pmix_library.hpp"
 #include "build_facts.h"
@@ -107,16 +108,20 @@ std::string state_of(const std::string& path) {
 std::vector<Fact> build_facts() {
   utsname system{};
   ::uname(&system);
-  return {{"version", PACKAGE_VERSION},
-          {"standard", strf("MPI %d.%d, ABI %d.%d, libmpi_abi.so.1", MPI_VERSION, MPI_SUBVERSION,
-                            MPI_ABI_VERSION, MPI_ABI_SUBVERSION)},
-          {"prefix", install_prefix()},
-          {"compiler", TERN_BUILD_COMPILER " (" __VERSION__ ")"},
-          {"flags", TERN_BUILD_FLAGS},
-          {"configured by", TERN_BUILD_CONFIGURE},
-          {"backtraces", kBacktraces},
-          {"host", topo::host_name()},
-          {"system", strf("%s %s %s", system.sysname, system.release, system.machine)}};
+  std::vector<Fact> facts = {
+      {"version", PACKAGE_VERSION},
+      {"standard", strf("MPI %d.%d, ABI %d.%d, libmpi_abi.so.1", MPI_VERSION, MPI_SUBVERSION,
+                        MPI_ABI_VERSION, MPI_ABI_SUBVERSION)},
+      {"prefix", install_prefix()},
+      {"compiler", TERN_BUILD_COMPILER " (" __VERSION__ ")"},
+      {"flags", TERN_BUILD_FLAGS},
+      {"configured by", TERN_BUILD_CONFIGURE},
+      {"backtraces", kBacktraces},
+      {"host", topo::host_name()},
+      {"system", strf("%s %s %s", system.sysname, system.release, system.machine)}};
+  if (const std::string conflict = wheel_conflict(install_prefix()); !conflict.empty())
+    facts.push_back({"WHEELS", conflict});
+  return facts;
 }
 
 std::vector<Dependency> dependencies() { return {pmix(), hwloc(), ucx(), libfabric()}; }

@@ -21,6 +21,8 @@ tern_info_SOURCES = src/tools/tern_info/main.cc
 tern_info_LDADD = libterninfo.la libtern.la
 tern_info_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc
 
+# Equal binaries from any build folder.
+no_build_path = s/ *-f[a-z]*-prefix-map=[^ "]*//g
 BUILT_SOURCES += gen/build_facts.h
 CLEANFILES += gen/build_facts.h
 src/tools/tern_info/facts.lo: gen/build_facts.h
@@ -28,8 +30,8 @@ gen/build_facts.h: config.status
 	$(AM_V_GEN)$(MKDIR_P) gen && { \
 	  echo '// Generated from config.status.'; \
 	  printf '#define TERN_BUILD_COMPILER "%s"\n' '$(WRAP_CXX)'; \
-	  printf '#define TERN_BUILD_FLAGS "%s"\n' '$(TERN_CXXFLAGS) $(CXXFLAGS)'; \
-	  ./config.status --config | $(SED) -e 's/[\\"]/\\&/g' -e 's/^/#define TERN_BUILD_CONFIGURE "/' -e 's/$$/"/'; \
+	  printf '#define TERN_BUILD_FLAGS "%s"\n' '$(TERN_CXXFLAGS) $(CXXFLAGS)' | $(SED) -e '$(no_build_path)'; \
+	  ./config.status --config | $(SED) -e '$(no_build_path)' -e 's/[\\"]/\\&/g' -e 's/^/#define TERN_BUILD_CONFIGURE "/' -e 's/$$/"/'; \
 	} > $@.tmp && mv $@.tmp $@
 
 man_MANS += tern_parameters.7

@@ -52,6 +52,8 @@ std::string summary_text(const Facts& facts, const Page& page) {
     text += fact_text(name, value, page);
   };
   add("prefix", value_of(facts.build, "prefix"));
+  if (const std::string conflict = value_of(facts.build, "WHEELS"); !conflict.empty())
+    add("WHEELS", conflict);
   add("host", value_of(facts.build, "host") + ", " + value_of(facts.build, "system"));
   add("libraries", libraries_in_words(facts));
   add("GPUs (CUDA)", gpus_in_words(facts.gpus));

@@ -9,12 +9,13 @@ pkgconfig_DATA = tern.pc
 EXTRA_DIST += src/tools/wrappers/mpicc.in src/tools/wrappers/tern.pc.in
 CLEANFILES += mpicc tern.pc
 
+# [_]: config.status would replace the plain name here, in the Makefile.
 relative = realpath -m --relative-to
 fill_in = $(AM_V_GEN)$(SED) -e "s|@bin_to_include@|`$(relative)=$(bindir) $(includedir)`|" \
   -e "s|@bin_to_lib@|`$(relative)=$(bindir) $(libdir)`|" \
   -e "s|@pc_to_include@|`$(relative)=$(pkgconfigdir) $(includedir)`|" \
   -e 's|@wrap_cc@|$(WRAP_CC)|' -e 's|@wrap_cxx@|$(WRAP_CXX)|' \
-  -e 's|@PACKAGE_VERSION@|$(PACKAGE_VERSION)|'
+  -e 's|@PACKAGE[_]VERSION@|$(PACKAGE_VERSION)|'
 
 mpicc: src/tools/wrappers/mpicc.in config.status
 	$(fill_in) $(srcdir)/src/tools/wrappers/mpicc.in > $@.tmp && chmod +x $@.tmp && mv $@.tmp $@

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# find_package(Tern): the target Tern::MPI, for C and C++, and Tern_MPIEXEC. Paths derive from this file's place.
+get_filename_component(_tern_folder "${CMAKE_CURRENT_LIST_FILE}" REALPATH)
+get_filename_component(_tern_folder "${_tern_folder}" DIRECTORY)
+get_filename_component(_tern_lib "${_tern_folder}/../.." ABSOLUTE)
+get_filename_component(Tern_INCLUDE_DIR "${_tern_folder}/@cmake_to_include@" ABSOLUTE)
+get_filename_component(_tern_bin "${_tern_folder}/@cmake_to_bin@" ABSOLUTE)
+set(Tern_LIBRARY "${_tern_lib}/libmpi_abi.so.1")
+set(Tern_MPIEXEC "${_tern_bin}/mpiexec")
+foreach(_tern_file "${Tern_LIBRARY}" "${Tern_INCLUDE_DIR}/mpi.h")
+  if(NOT EXISTS "${_tern_file}")
+    set(Tern_FOUND FALSE)
+    set(Tern_NOT_FOUND_MESSAGE "${_tern_file} is missing beside ${CMAKE_CURRENT_LIST_FILE}: install Tern again")
+    return()
+  endif()
+endforeach()
+if(NOT TARGET Tern::MPI)
+  add_library(Tern::MPI SHARED IMPORTED)
+  set_target_properties(Tern::MPI PROPERTIES IMPORTED_LOCATION "${Tern_LIBRARY}" IMPORTED_SONAME libmpi_abi.so.1
+    INTERFACE_INCLUDE_DIRECTORIES "${Tern_INCLUDE_DIR}")
+endif()
