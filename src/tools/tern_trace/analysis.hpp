@@ -33,6 +33,7 @@ struct Matching {
   std::vector<Channel> channels;
   std::vector<End> sends, receives, collectives;  // channel of a collective: its key
   std::vector<End> device;                        // collectives on streams
+  std::vector<End> files;                         // collective calls of files
   std::vector<Message> messages;
   uint64_t lonely_sends = 0, lonely_receives = 0;
 };

@@ -118,6 +118,9 @@ class Collector {
         return send(record);
       case RecordKind::kReceive:
         return receive(record, record, record);
+      case RecordKind::kReceiveStart:  // without a request: complete on return
+        if (record.request == 0 && record.number != 0) receive(record, record, record);
+        return;
       case RecordKind::kReceiveDone:
         return receive_done(record);
       case RecordKind::kSendDone:
@@ -129,6 +132,9 @@ class Collector {
         return done(record, &a_.matching.collectives);
       case RecordKind::kProbe:
         probe_ = &record;
+        return;
+      case RecordKind::kFile:  // numbered: a collective call
+        if (record.request == 0 && record.number != 0) file(record);
         return;
       default:
         return;
@@ -177,6 +183,12 @@ class Collector {
     if (!matched) return;
     a_.matching.collectives.push_back(
         {record.number, &record, blocking ? &record : nullptr, lane_, comm->key});
+  }
+
+  void file(const Record& record) {
+    const Comm* const comm = a_.places.comm_of(process_, record);
+    if (comm != nullptr && !failed(record))
+      a_.matching.files.push_back({record.number, &record, &record, lane_, comm->key});
   }
 
   void device(const Record& record) {

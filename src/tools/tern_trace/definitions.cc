@@ -86,7 +86,7 @@ bool read_function(Trace* trace, Process* process, const Fields& fields) {
   if (fields.size() < 3 || !to_number(fields[1], &number)) return false;
   const uint32_t name = trace->names.functions.number(fields[2].substr(0, kLongestText));
   if (name == trace->functions.size())
-    trace->functions.push_back({trace->names.functions.text(name), shape_of(fields[2])});
+    trace->functions.push_back(function_named(trace->names.functions.text(name)));
   process->functions[number] = name;
   return true;
 }
@@ -103,12 +103,13 @@ using ProcessOfRank = std::map<std::pair<std::string, int32_t>, uint32_t>;
 
 /// "0-3,8,7" or "w2:0-3"; stops at a fault or at `*room` members.
 void fill_members(Members* members, const ProcessOfRank& processes, size_t* room) {
-  std::string world = members->world;
   std::string_view text = members->text;
   while (!text.empty() && text != "-") {
     const size_t comma = std::min(text.find(','), text.size());
     std::string_view part = text.substr(0, comma);
     text.remove_prefix(std::min(comma + 1, text.size()));
+    std::string world = members->world;
+    if (part.empty()) return;
     if (const size_t colon = part.find(':'); part[0] == 'w' && colon != std::string_view::npos) {
       world = part.substr(1, colon - 1);
       part.remove_prefix(colon + 1);

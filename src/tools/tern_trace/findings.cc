@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kShortestWait = 20'000;  // ns; shorter waits are latency
 constexpr double kLeastShare = 0.02;       // of a rank's run
-constexpr double kLeastNs = 1e6;           // of a rank
+constexpr double kLeastNs = 5e6;           // of a rank
 constexpr double kSlowFactor = 1.1;        // of the median time outside MPI
 constexpr size_t kMostCauses = 16;
 

@@ -23,6 +23,7 @@ tern_trace_sources += \
   src/tools/tern_trace/reader.cc src/tools/tern_trace/reader.hpp \
   src/tools/tern_trace/report_json.cc src/tools/tern_trace/report_text.cc \
   src/tools/tern_trace/reports.hpp \
+  src/tools/tern_trace/symbols.cc src/tools/tern_trace/symbols.hpp \
   src/tools/tern_trace/waits.cc src/tools/tern_trace/waits_collective.cc src/tools/tern_trace/waits_epoch.cc \
   src/tools/tern_trace/workload.cc
 

@@ -10,6 +10,7 @@
 #include "tools/tern_trace/filter.hpp"
 #include "tools/tern_trace/reader.hpp"
 #include "tools/tern_trace/reports.hpp"
+#include "tools/tern_trace/symbols.hpp"
 
 namespace tern::trace_tool {
 namespace {
@@ -30,6 +31,7 @@ Loaded load(const std::vector<std::string>& files, const Options& options) {
     throw Error(MPI_ERR_FILE, strf("%s has no records%s", files[0].c_str(), why.c_str()));
   }
   filter(loaded.trace.get(), options);
+  resolve_sites(loaded.trace.get());
   loaded.analysis = std::make_unique<Analysis>(loaded.trace.get());
   analyse(loaded.analysis.get());
   return loaded;

@@ -27,13 +27,19 @@ uint32_t Names::number(const std::string& text) {
   return place->second;
 }
 
-Shape shape_of(const std::string& function) {
-  std::string lower = function;
+Function function_named(const std::string& name) {
+  std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  Function function{name, Shape::kAll, true};
   for (const ShapeRow& row : kShapes)
-    if (lower.find(row.word) != std::string::npos) return row.shape;
-  return Shape::kAll;
+    if (lower.find(row.word) != std::string::npos) {
+      function.shape = row.shape;
+      break;
+    }
+  for (const char* const word : {"sendrecv", "all", "some", "any"})
+    function.single &= lower.find(word) == std::string::npos;
+  return function;
 }
 
 const Record& Lane::at(size_t index) const noexcept {

@@ -23,6 +23,8 @@ class Names {
  public:
   uint32_t number(const std::string& text);
   [[nodiscard]] const std::string& text(uint32_t number) const { return texts_.at(number); }
+  /// Changes the text for readers; number() still finds the first text.
+  void replace(uint32_t number, std::string text) { texts_.at(number) = std::move(text); }
   [[nodiscard]] size_t size() const noexcept { return texts_.size(); }
 
  private:
@@ -37,6 +39,7 @@ enum class Shape : uint8_t { kNone, kAll, kFromRoot, kToRoot, kPrefix };
 struct Function {
   std::string name;
   Shape shape = Shape::kAll;
+  bool single = false;  // waits for one message alone: MPI_Recv, MPI_Wait, not MPI_Waitall
 };
 
 /// A communicator as one process sees it; lists are indices into Trace::lists.
@@ -163,6 +166,6 @@ struct Trace {
   }
 }
 
-[[nodiscard]] Shape shape_of(const std::string& function);
+[[nodiscard]] Function function_named(const std::string& name);
 
 }  // namespace tern::trace_tool

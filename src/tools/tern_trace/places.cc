@@ -22,7 +22,8 @@ uint32_t Places::function_of(uint32_t process, uint32_t function) {
   } else {
     const std::string name = strf("function %u", function);
     number = trace_->names.functions.number(name);
-    if (number == trace_->functions.size()) trace_->functions.push_back({name, Shape::kNone});
+    if (number == trace_->functions.size())
+      trace_->functions.push_back({name, Shape::kNone, false});
   }
   return functions_.insert(key, number);
 }

@@ -61,14 +61,15 @@ class MessageWaits {
     const Lane& destination = trace_.lanes[receive.lane];
     const int64_t sent = trace_.begin_of(source, *send.start);
     const int64_t posted = trace_.begin_of(destination, *receive.start);
-    if (receive.wait != nullptr) wait(receive, Wait::kLateSender, send.lane, sent, sent);
+    wait(receive, Wait::kLateSender, send.lane, sent, sent);
     const bool rendezvous = ((send.start->flags | receive.start->flags | receive.wait->flags) &
                              trace::kRendezvous) != 0;
-    if (!rendezvous) return;
-    if (send.wait != nullptr) wait(send, Wait::kLateReceiver, receive.lane, posted, posted);
     const int64_t ready = std::max(sent, posted);
-    if (send.wait != nullptr) progress(send, receive, ready);
-    progress(receive, send, ready);
+    if (send.wait != nullptr && (rendezvous || single(send))) {
+      wait(send, Wait::kLateReceiver, receive.lane, posted, posted);
+      progress(send, receive, ready);
+    }
+    if (rendezvous || single(receive)) progress(receive, send, ready);
   }
 
  private:
@@ -88,6 +89,13 @@ class MessageWaits {
     edge.place = a_.places.of(lane.process, *end.wait);
     edge.wait = kind;
     add_edge(&a_, end.lane, edge);
+  }
+
+  /// A call with one message ends late only for this message, also without the flag of a
+  /// rendezvous.
+  bool single(const End& end) {
+    const uint32_t process = trace_.lanes[end.lane].process;
+    return trace_.functions[a_.places.function_of(process, end.wait->function)].single;
   }
 
   /// Both ends know of the message, but the other is outside MPI, and this end continues only

@@ -135,6 +135,7 @@ std::vector<End> finalize_calls(Analysis* analysis) {
 
 void find_collective_waits(Analysis* analysis) {
   CollectiveWaits(analysis, Wait::kCollective).look(&analysis->matching.collectives);
+  CollectiveWaits(analysis, Wait::kCollective).look(&analysis->matching.files);
   CollectiveWaits(analysis, Wait::kDevice).look(&analysis->matching.device);
 }
 

@@ -10,6 +10,7 @@
 #include "tools/tern_trace/filter.hpp"
 #include "tools/tern_trace/reader.hpp"
 #include "tools/tern_trace/reports.hpp"
+#include "tools/tern_trace/symbols.hpp"
 
 namespace tern::trace_tool {
 namespace {
@@ -170,6 +171,33 @@ TEST_F(TraceRead, RandomMutations) {
       EXPECT_GT(std::strlen(error.what()), 10u);
     }
   }
+}
+
+TEST(TraceSymbols, LinesOfAddr2line) {
+  const std::vector<std::string> frames =
+      frames_of("step\n/home/a/late.c:17 (discriminator 3)\n??\n??:0\nmain\n??:?\n", 3);
+  EXPECT_EQ(frames, (std::vector<std::string>{"late.c:17(step)", "", "main"}));
+  EXPECT_TRUE(frames_of("step\n", 1).empty());
+  EXPECT_TRUE(frames_of("", 1).empty());
+}
+
+TEST_F(TraceRead, FramesOfMissingModulesStay) {
+  std::vector<Rank> ranks = some_ranks();
+  ranks[0].call("MPI_Barrier", "/nowhere/a.out+0x12;-e+0x13;b.c:1(f)", 20, 21);
+  const std::unique_ptr<Trace> trace = open_trace({file(trace_test::file_bytes(ranks))});
+  resolve_sites(trace.get());
+  bool found = false;
+  for (uint32_t i = 0; i < trace->names.sites.size(); ++i)
+    found |= trace->names.sites.text(i) == "/nowhere/a.out+0x12;-e+0x13;b.c:1(f)";
+  EXPECT_TRUE(found);
+}
+
+TEST_F(TraceRead, MembersOfTwoWorlds) {
+  std::vector<Rank> ranks = some_ranks();
+  ranks[0].comm(5, "mixed", "1,wff:3,0");
+  const std::unique_ptr<Trace> trace = open_trace({file(trace_test::file_bytes(ranks))});
+  const Comm comm = trace->processes[0].comms.at(5);
+  EXPECT_EQ(trace->lists[comm.members].processes, (std::vector<uint32_t>{1, Trace::kUnknown, 0}));
 }
 
 TEST_F(TraceRead, LongRangesOfMembersEnd) {

@@ -120,17 +120,36 @@ TEST(TraceWaits, LateSendersOfOneWait) {
   expect_nothing(report_of(late_in_waitall(0)));
 }
 
-Ranks late_receiver(double late) {
+Ranks late_receiver(double late, uint8_t flags = 0) {
   Ranks ranks = make(2);
-  ranks[0].send(1, 3, 1 << 20, "a.c:1(f)", 100, 100.5 + late).flags |= trace::kRendezvous;
+  ranks[0].send(1, 3, 1 << 20, "a.c:1(f)", 100, 100.5 + late).flags |= flags;
   ranks[1].receive(0, 3, 1 << 20, "a.c:2(f)", 100 + late, 100.5 + late);
   for (Rank& rank : ranks) rank.call("MPI_Finalize", "", 300, 301);
   return ranks;
 }
 
 TEST(TraceWaits, LateReceiver) {
-  expect_finding(report_of(late_receiver(50)), Wait::kLateReceiver, "a.c:1(f)", 0, 1, 50);
+  for (const uint8_t flags : {uint8_t{0}, uint8_t{trace::kRendezvous}})
+    expect_finding(report_of(late_receiver(50, flags)), Wait::kLateReceiver, "a.c:1(f)", 0, 1, 50);
   expect_nothing(report_of(late_receiver(0)));
+}
+
+/// An eager send completes in a wait for all; the late message of the other rank is the cause.
+TEST(TraceWaits, AWaitForAllIsNoLateReceiver) {
+  Ranks ranks = make(2);
+  const uint32_t in = ranks[0].irecv(1, 1, "a.c:1(f)", 100, 100.001);
+  const uint32_t out = ranks[0].isend(1, 1, 8, "a.c:2(f)", 100.001, 100.002);
+  ranks[0].add(RecordKind::kWait, "MPI_Waitall", "a.c:3(f)", 100.002, 150.3);
+  ranks[0].received(in, 1, 1, 8);
+  ranks[0].sent(out);
+  const uint32_t late = ranks[1].irecv(0, 1, "a.c:1(f)", 150, 150.001);
+  ranks[1].send(0, 1, 8, "a.c:2(f)", 150.2, 150.21);
+  ranks[1].wait("a.c:3(f)", 150.3, 150.4);
+  ranks[1].received(late, 0, 1, 8);
+  for (Rank& rank : ranks) rank.call("MPI_Finalize", "", 400, 401);
+  const Report report = report_of(ranks);
+  ASSERT_EQ(report.analysis->findings.size(), 1u);
+  expect_finding(report, Wait::kLateSender, "a.c:3(f)", 0, 1, 50);
 }
 
 /// Rank 0 starts a large send and computes; the receiver cannot read its memory.
