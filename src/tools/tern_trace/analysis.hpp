@@ -180,6 +180,12 @@ void find_path(Analysis* analysis);
 /// The first call of the lane with end > `time`; lane.records if none. Parts are skipped by the
 /// caller.
 [[nodiscard]] size_t call_after(const Trace& trace, const Lane& lane, int64_t time) noexcept;
+
+/// The lane's time outside of MPI within [from, to], in gaps that end by `to`.
+struct Outside {
+  int64_t ns = 0, last_end = 0;
+};
+[[nodiscard]] Outside outside_of(const Trace& trace, const Lane& lane, int64_t from, int64_t to);
 void add_edge(Analysis* analysis, uint32_t lane, const Edge& edge);
 
 }  // namespace tern::trace_tool

@@ -27,29 +27,6 @@ constexpr WaitWords kWords[kWaits] = {
      "enqueue less work before the call, or divide the work evenly"},
 };
 
-/// Sums the lane's time outside of MPI within [from, to], in gaps that end by `to`.
-struct Outside {
-  int64_t ns = 0, last_end = 0;
-};
-
-Outside outside_of(const Trace& trace, const Lane& lane, int64_t from, int64_t to) {
-  Outside outside;
-  size_t i = call_after(trace, lane, from);
-  int64_t free_from = from;
-  for (size_t walked = 0; i < lane.records && walked < kLongestWalk; ++i, ++walked) {
-    const Record& record = lane.at(i);
-    if (!is_call(record)) continue;
-    const int64_t begin = trace.begin_of(lane, record);
-    if (begin > to) break;
-    if (begin > free_from) {
-      outside.ns += begin - free_from;
-      outside.last_end = begin;
-    }
-    free_from = std::max(free_from, trace.end_of(lane, record));
-  }
-  return outside;
-}
-
 class MessageWaits {
  public:
   explicit MessageWaits(Analysis* analysis) : a_(*analysis), trace_(*analysis->trace) {}
@@ -132,6 +109,24 @@ size_t call_after(const Trace& trace, const Lane& lane, int64_t time) noexcept {
       high = middle;
   }
   return low;
+}
+
+Outside outside_of(const Trace& trace, const Lane& lane, int64_t from, int64_t to) {
+  Outside outside;
+  size_t i = call_after(trace, lane, from);
+  int64_t free_from = from;
+  for (size_t walked = 0; i < lane.records && walked < kLongestWalk; ++i, ++walked) {
+    const Record& record = lane.at(i);
+    if (!is_call(record)) continue;
+    const int64_t begin = trace.begin_of(lane, record);
+    if (begin > to) break;
+    if (begin > free_from) {
+      outside.ns += begin - free_from;
+      outside.last_end = begin;
+    }
+    free_from = std::max(free_from, trace.end_of(lane, record));
+  }
+  return outside;
 }
 
 void add_edge(Analysis* analysis, uint32_t lane, const Edge& edge) {

@@ -57,6 +57,44 @@ class CollectiveWaits {
       case Shape::kAll:
         for (const Entry& entry : group_) wait(entry, last());
     }
+    if (kind_ == Wait::kCollective && any.kind == RecordKind::kCollectiveStart) progress();
+  }
+
+  /// All ranks have started, and some wait for the rank that comes last out of its computation.
+  void progress() {
+    const Entry* back = nullptr;
+    int64_t returned = INT64_MIN;
+    for (const Entry& entry : group_) {
+      if (entry.end->wait == nullptr) continue;
+      const int64_t begin = trace_.begin_of(trace_.lanes[entry.end->lane], *entry.end->wait);
+      if (begin > returned) back = &entry;
+      returned = std::max(returned, begin);
+    }
+    const int64_t started = last().begin;
+    for (const Entry& entry : group_) {
+      const End& end = *entry.end;
+      if (end.wait == nullptr || &entry == back) continue;
+      Edge edge = edge_of(end, back->end->lane, returned);
+      const int64_t from = std::max(edge.begin, started);
+      if (edge.end < returned || from >= returned) continue;
+      const Outside outside = outside_of(trace_, trace_.lanes[back->end->lane], from, returned);
+      edge.waited = outside.ns;
+      edge.wait = Wait::kProgress;
+      if (outside.ns > 0) add_edge(&a_, end.lane, edge);
+    }
+  }
+
+  Edge edge_of(const End& end, uint32_t cause, int64_t release) {
+    const Lane& lane = trace_.lanes[end.lane];
+    Edge edge;
+    edge.begin = trace_.begin_of(lane, *end.wait);
+    edge.end = trace_.end_of(lane, *end.wait);
+    edge.release = edge.cause_time = std::min(release, edge.end);
+    edge.waited = edge.release - edge.begin;
+    edge.cause = cause;
+    edge.place = a_.places.of(lane.process, kind_ == Wait::kDevice ? *end.start : *end.wait);
+    edge.wait = kind_;
+    return edge;
   }
 
   const Entry* root_of(uint32_t process, const Record& any) {
@@ -87,18 +125,8 @@ class CollectiveWaits {
   void wait(const Entry& entry, const Entry& cause) {
     const End& end = *entry.end;
     if (end.wait == nullptr || end.lane == cause.end->lane) return;
-    const Lane& lane = trace_.lanes[end.lane];
-    Edge edge;
-    edge.begin = trace_.begin_of(lane, *end.wait);
-    edge.end = trace_.end_of(lane, *end.wait);
-    edge.release = std::min(cause.begin, edge.end);
-    edge.cause_time = edge.release;
-    if (edge.release <= edge.begin) return;
-    edge.waited = edge.release - edge.begin;
-    edge.cause = cause.end->lane;
-    edge.place = a_.places.of(lane.process, kind_ == Wait::kDevice ? *end.start : *end.wait);
-    edge.wait = kind_;
-    add_edge(&a_, end.lane, edge);
+    const Edge edge = edge_of(end, cause.end->lane, cause.begin);
+    if (edge.waited > 0) add_edge(&a_, end.lane, edge);
   }
 
   Analysis& a_;

@@ -253,6 +253,20 @@ TEST(TraceWaits, NonblockingCollective) {
   expect_finding(report_of(ranks), Wait::kCollective, "a.c:2(f)", 0, 1, 30);
 }
 
+/// Both ranks have started; rank 1 computes before its wait.
+TEST(TraceWaits, ProgressOfANonblockingCollective) {
+  Ranks ranks = make(2);
+  for (int r = 0; r < 2; ++r) {
+    Rank& rank = ranks[static_cast<size_t>(r)];
+    Record& start = rank.add(RecordKind::kCollectiveStart, "MPI_Iallreduce", "a.c:1(f)", 10, 10.1);
+    start.number = 1;
+    start.request = 5;
+    rank.wait("a.c:2(f)", r == 0 ? 11 : 50, 50.1);
+    rank.add(RecordKind::kCollectiveDone, "MPI_Wait", "", r == 0 ? 11 : 50, 50.1).request = 5;
+  }
+  expect_finding(report_of(ranks), Wait::kProgress, "a.c:2(f)", 0, 1, 39);
+}
+
 TEST(TraceWaits, EarlyFinish) {
   Ranks ranks = make(2);
   for (int r = 0; r < 2; ++r) {
