@@ -23,8 +23,6 @@ class Names {
  public:
   uint32_t number(const std::string& text);
   [[nodiscard]] const std::string& text(uint32_t number) const { return texts_.at(number); }
-  /// Changes the text for readers; number() still finds the first text.
-  void replace(uint32_t number, std::string text) { texts_.at(number) = std::move(text); }
   [[nodiscard]] size_t size() const noexcept { return texts_.size(); }
 
  private:

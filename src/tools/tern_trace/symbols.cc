@@ -86,6 +86,30 @@ void resolve_module(const std::string& module, Offsets* offsets) {
     if (next < frames.size()) frame = frames[next++];
 }
 
+using Modules = std::map<std::string, Offsets>;
+
+std::string resolved_site(const std::string& site, Modules* modules) {
+  std::string resolved;
+  for (const std::string& text : frames_in(site)) {
+    const Frame frame = split_frame(text);
+    const auto module = modules->find(frame.module);
+    const std::string& known = module == modules->end() ? text : module->second[frame.offset];
+    resolved += (resolved.empty() ? "" : ";") + (known.empty() ? text : known);
+  }
+  return resolved;
+}
+
+/// Sites with equal frames become one: a compiler may repeat a line.
+void rename_sites(Trace* trace, Modules* modules) {
+  Names names;
+  std::vector<uint32_t> numbers;
+  for (uint32_t i = 0; i < trace->names.sites.size(); ++i)
+    numbers.push_back(names.number(resolved_site(trace->names.sites.text(i), modules)));
+  for (Process& process : trace->processes)
+    for (auto& [local, site] : process.sites) site = numbers[site];
+  trace->names.sites = std::move(names);
+}
+
 }  // namespace
 
 std::vector<std::string> frames_of(const std::string& output, size_t count) {
@@ -109,7 +133,7 @@ std::vector<std::string> frames_of(const std::string& output, size_t count) {
 }
 
 void resolve_sites(Trace* trace) {
-  std::map<std::string, Offsets> modules;
+  Modules modules;
   for (size_t i = 0; i < trace->names.sites.size(); ++i)
     for (const std::string& text : frames_in(trace->names.sites.text(static_cast<uint32_t>(i)))) {
       const Frame frame = split_frame(text);
@@ -120,16 +144,7 @@ void resolve_sites(Trace* trace) {
     }
   for (auto& [module, offsets] : modules)
     if (module[0] != '-' && is_file(module)) resolve_module(module, &offsets);
-  for (size_t i = 0; i < trace->names.sites.size(); ++i) {
-    std::string resolved;
-    for (const std::string& text : frames_in(trace->names.sites.text(static_cast<uint32_t>(i)))) {
-      const Frame frame = split_frame(text);
-      const auto module = modules.find(frame.module);
-      const std::string& known = module == modules.end() ? text : module->second[frame.offset];
-      resolved += (resolved.empty() ? "" : ";") + (known.empty() ? text : known);
-    }
-    trace->names.sites.replace(static_cast<uint32_t>(i), resolved);
-  }
+  rename_sites(trace, &modules);
 }
 
 }  // namespace tern::trace_tool
