@@ -21,11 +21,11 @@ inline constexpr int64_t kMs = 1'000'000;
 /// One process: calls follow each other in time.
 class Rank {
  public:
-  Rank(int rank, int size, std::string host = "node1")
+  Rank(int rank, int size, const std::string& host = "node1", const std::string& world = "w")
       : rank_(rank),
-        head_("process\tw\t" + std::to_string(rank) + '\t' + std::to_string(size) + '\t' +
-              std::move(host) + "\t100\t./program\n") {
-    comm(1, "world", "0-" + std::to_string(size - 1));
+        head_("process\t" + world + '\t' + std::to_string(rank) + '\t' + std::to_string(size) +
+              '\t' + host + "\t100\t./program\n") {
+    comm(1, "world" + world, "0-" + std::to_string(size - 1));
   }
 
   /// Local time = job's time - offset(job's time).

@@ -61,9 +61,19 @@ uint32_t list_of(Trace* trace, const std::string& world, const std::string& text
   return number;
 }
 
+/// A key within one world is "ID-HASH" or "ID-HASH-RANK", and other worlds' members are
+/// "wHASH:0-3".
+void note_world(Trace* trace, const Process& process, const std::string& key) {
+  const size_t dash = key.find('-');
+  if (dash == std::string::npos) return;
+  const std::string hash = key.substr(dash + 1, key.find('-', dash + 1) - dash - 1);
+  trace->world_of_hash.try_emplace(hash, process.world);
+}
+
 bool read_comm(Trace* trace, Process* process, const Fields& fields) {
   uint32_t number = 0;
   if (fields.size() < 6 || !to_number(fields[1], &number)) return false;
+  note_world(trace, *process, fields[2]);
   process->comms[number] = {trace->names.keys.number(fields[2]),
                             list_of(trace, process->world, fields[4]),
                             list_of(trace, process->world, fields[5])};
@@ -99,10 +109,12 @@ bool read_name(Names* names, std::unordered_map<uint32_t, uint32_t>* numbers,
   return true;
 }
 
+using Worlds = std::unordered_map<std::string, std::string>;
 using ProcessOfRank = std::map<std::pair<std::string, int32_t>, uint32_t>;
 
 /// "0-3,8,7" or "w2:0-3"; stops at a fault or at `*room` members.
-void fill_members(Members* members, const ProcessOfRank& processes, size_t* room) {
+void fill_members(Members* members, const ProcessOfRank& processes, const Worlds& worlds,
+                  size_t* room) {
   std::string_view text = members->text;
   while (!text.empty() && text != "-") {
     const size_t comma = std::min(text.find(','), text.size());
@@ -112,6 +124,7 @@ void fill_members(Members* members, const ProcessOfRank& processes, size_t* room
     if (part.empty()) return;
     if (const size_t colon = part.find(':'); part[0] == 'w' && colon != std::string_view::npos) {
       world = part.substr(1, colon - 1);
+      if (const auto named = worlds.find(world); named != worlds.end()) world = named->second;
       part.remove_prefix(colon + 1);
     }
     const size_t dash = std::min(part.find('-'), part.size());
@@ -125,6 +138,33 @@ void fill_members(Members* members, const ProcessOfRank& processes, size_t* room
       const auto found = processes.find({world, static_cast<int32_t>(rank)});
       members->processes.push_back(found == processes.end() ? Trace::kUnknown : found->second);
     }
+  }
+}
+
+/// The hash in "wHASH:0-3"; empty for members of the own world.
+std::string hash_in(const std::string& members) {
+  const size_t at = members.find('w'), colon = members.find(':', at);
+  return at == std::string::npos || colon == std::string::npos
+             ? ""
+             : members.substr(at + 1, colon - at - 1);
+}
+
+/// Two worlds that share a communicator name each other by hash.
+void note_strangers(Trace* trace) {
+  std::vector<std::string> hashes;
+  for (const Members& members : trace->lists) hashes.push_back(hash_in(members.text));
+  std::map<uint32_t, std::map<std::string, std::string>> seen;  // key: world, the other's hash
+  for (const Process& process : trace->processes)
+    for (const auto& [number, comm] : process.comms) {
+      const std::string& hash = hashes[hashes[comm.remote].empty() ? comm.members : comm.remote];
+      if (!hash.empty()) seen[comm.key][process.world] = hash;
+    }
+  for (const auto& [key, worlds] : seen) {
+    if (worlds.size() != 2) continue;
+    const auto& [one, other_hash] = *worlds.begin();
+    const auto& [other, one_hash] = *worlds.rbegin();
+    trace->world_of_hash.try_emplace(other_hash, other);
+    trace->world_of_hash.try_emplace(one_hash, one);
   }
 }
 
@@ -157,8 +197,10 @@ void resolve_members(Trace* trace) {
                                process.world + " is there twice: name each file once");
     trace->several_worlds |= process.world != trace->processes[0].world;
   }
+  note_strangers(trace);
   size_t room = kMostMembers;
-  for (Members& members : trace->lists) fill_members(&members, processes, &room);
+  for (Members& members : trace->lists)
+    fill_members(&members, processes, trace->world_of_hash, &room);
   if (room == 0)
     trace->remarks.push_back("communicators have too many members; messages of some are unmatched");
 }

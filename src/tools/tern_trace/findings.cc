@@ -117,7 +117,8 @@ void sum_findings(Analysis* analysis) {
     }
     finding.causes = causes.at(group);
     if (finding.causes.size() > kMostCauses) finding.causes.resize(kMostCauses);
-    finding.share = finding.worst.ns / run_ns(*analysis);
+    const uint64_t lanes = analysis->by_rank[finding.worst.process].lanes;
+    finding.share = finding.worst.ns / (run_ns(*analysis) * static_cast<double>(lanes));
     if (finding.worst.ns < kLeastNs || finding.share < kLeastShare) continue;
     finding.cure = cure_of(*analysis, finding);
     analysis->findings.push_back(std::move(finding));

@@ -125,6 +125,7 @@ struct Trace {
   std::vector<Function> functions;
   AllNames names;
   std::vector<Members> lists;
+  std::unordered_map<std::string, std::string> world_of_hash;
   std::vector<std::string> remarks;  // omitted parts, in sentences
   uint64_t records = 0, lost = 0, damaged = 0;
   int64_t start = 0, end = 0;  // job's time

@@ -157,7 +157,7 @@ TEST_F(TraceRead, RandomMutations) {
   for (unsigned seed = 0; seed < seeds; ++seed) {
     std::mt19937 random(seed);
     std::string bytes = whole;
-    for (unsigned changes = 1 + random() % 6; changes > 0; --changes) {
+    for (auto changes = 1 + random() % 6; changes > 0; --changes) {
       const size_t at = sizeof(trace::FileHead) + random() % (bytes.size() - 40);
       if (random() % 2 == 0)
         bytes[at] = static_cast<char>(random());
@@ -198,6 +198,9 @@ TEST_F(TraceRead, MembersOfTwoWorlds) {
   const std::unique_ptr<Trace> trace = open_trace({file(trace_test::file_bytes(ranks))});
   const Comm comm = trace->processes[0].comms.at(5);
   EXPECT_EQ(trace->lists[comm.members].processes, (std::vector<uint32_t>{1, Trace::kUnknown, 0}));
+  ranks[1].comm(6, "0123-ff", "0-1");
+  const std::unique_ptr<Trace> hashed = open_trace({file(trace_test::file_bytes(ranks))});
+  EXPECT_EQ(hashed->world_of_hash.at("ff"), "w");
 }
 
 TEST_F(TraceRead, LongRangesOfMembersEnd) {

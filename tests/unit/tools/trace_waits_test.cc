@@ -374,6 +374,24 @@ TEST(TraceWaits, InterCommunicators) {
   expect_finding(report, Wait::kLateSender, "a.c:2(f)", 3, 1, 50);
 }
 
+/// The parent's world is "0", the children's "1"; each names the other by a hash.
+TEST(TraceWaits, StrangersOfTwoWorlds) {
+  Ranks ranks;
+  for (int world = 0; world < 2; ++world)
+    for (int r = 0; r < 2; ++r) {
+      ranks.emplace_back(r, 2, "node1", world == 0 ? "0" : "1");
+      ranks.back().comm(2, "9303ff", "0-1", world == 0 ? "wbeef:0-1" : "wcafe:0-1");
+      ranks.back().on(2, trace::kStranger);
+    }
+  ranks[0].send(1, 1, 8, "a.c:1(f)", 60, 60.1);
+  ranks[3].receive(0, 1, 8, "a.c:2(f)", 10, 60.2);
+  for (Rank& rank : ranks) rank.call("MPI_Finalize", "", 100, 101);
+  const Report report = report_of(ranks);
+  EXPECT_EQ(report.analysis->matching.messages.size(), 1u);
+  expect_finding(report, Wait::kLateSender, "a.c:2(f)", 1, 0, 50);
+  EXPECT_NE(text_report(*report.analysis).find("rank 1 of w1 waited"), std::string::npos);
+}
+
 TEST(TraceWaits, LostRecordsDoNotShiftTheNumbers) {
   Ranks ranks = make(2);
   ranks[0].lost = 3;
