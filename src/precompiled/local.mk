@@ -21,7 +21,7 @@ $(PCH_LIBRARY).gch: $(srcdir)/src/precompiled/library.hpp
 $(PCH_TESTS).gch: $(srcdir)/src/precompiled/tests.hpp
 	$(pch_compile) $(srcdir)/src/precompiled/tests.hpp && mv $@.new $@
 
-$(libtern_la_OBJECTS) $(libmpi_abi_la_OBJECTS) $(libmpirun_la_OBJECTS) $(libterninfo_la_OBJECTS) \
-$(mpirun_OBJECTS) $(tern_info_OBJECTS) $(tern_coll_OBJECTS): | $(PCH_LIBRARY).gch
+$(libtern_la_OBJECTS) $(libmpi_abi_la_OBJECTS) $(libmpirun_la_OBJECTS) $(libterninfo_la_OBJECTS) $(libterntrace_la_OBJECTS) \
+$(mpirun_OBJECTS) $(tern_info_OBJECTS) $(tern_coll_OBJECTS) $(tern_trace_OBJECTS): | $(PCH_LIBRARY).gch
 $(unit_test_objects): | $(PCH_TESTS).gch
 endif

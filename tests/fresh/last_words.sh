@@ -14,7 +14,7 @@ stubs() {
   cp "$top/quickstart" "$stubs/tree"
   cp "$top/tests/suites.sh" "$stubs/tree/tests"
   for name in autoreconf automake libtoolize g++ python3 readelf clang-format cmake mandoc gdb pgrep slurmctld munged nft ssh debootstrap \
-    qemu-system-x86_64 busybox cpio depmod xz iwpmd ibv_devices; do
+    qemu-system-x86_64 busybox cpio depmod xz iwpmd ibv_devices otf2-print; do
     stub "$stubs/bin/$name" 'exit 0'
   done
   stub "$stubs/bin/pkg-config" 'case $* in *--modversion*gtest*) exit 1 ;; *--modversion*) echo 1.0 ;; esac'

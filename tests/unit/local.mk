@@ -135,6 +135,10 @@ unit_alone += tests/unit/coll/learnt_test
 tests_unit_coll_learnt_test_CPPFLAGS = $(AM_CPPFLAGS) -DTERN_TIMES='"$(abs_top_srcdir)/tests/unit/coll/times"'
 unit_alone += tests/unit/tools/tern_info_test
 tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
+# tern_trace.
+unit_alone += tests/unit/tools/trace_read_test tests/unit/tools/trace_waits_test
+tests_unit_tools_trace_read_test_LDADD = libterntrace.la libtern.la $(GTEST_LIBS)
+tests_unit_tools_trace_waits_test_LDADD = libterntrace.la libtern.la $(GTEST_LIBS)
 unit_tests += tests/unit/pml/hostile_test
 unit_tests += tests/unit/btl/hostile_test
 unit_tests += tests/unit/btl/cuda_ipc_test

@@ -31,6 +31,7 @@ class Json {
   void number(const std::string& name, unsigned long long value) {
     item(name, std::to_string(value));
   }
+  void real(const std::string& name, double value) { item(name, strf("%.9g", value)); }
   void truth(const std::string& name, bool value) { item(name, value ? "true" : "false"); }
   [[nodiscard]] const std::string& document() const noexcept { return document_; }
 
