@@ -42,7 +42,7 @@ class InfoBoot final : public boot::Boot {
   std::string host(int) override { return "here"; }
   void put_connection_info(const boot::ConnectionInfo&) override {}
   boot::ConnectionInfo connection_info(int rank) override {
-    check_rank(rank, "the connection info");
+    tern::boot::check_rank(*this, rank, "the connection info");
     return info_of_peer;
   }
   void put(std::string_view, std::string_view) override {}
