@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "mpix.h"
+#include "trace/recorder.hpp"
 
 namespace tern::pml {
 namespace {
@@ -33,6 +34,12 @@ int wait_for(core::Request& request, core::Progress& progress, core::Outcome* ou
                                                             : request.error_text->c_str());
   request.release();
   return code;
+}
+
+TERN_COLD void note_match(const Envelope& from, int tag, bool waited) noexcept {
+  if (from.plane != Plane::kUser || from.communicator->notes == nullptr) return;
+  trace::last_matched() = {from.communicator->notes->received.next(from.rank, tag),
+                           waited ? trace::now() : 0};
 }
 
 }  // namespace
@@ -74,7 +81,9 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
   if (TERN_UNLIKELY(request == nullptr)) return MPI_ERR_NO_MEM;
   request->blocking = true;
   if (const int code = engine.start(*request); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
-  return wait_for(*request, engine.channel.progress, outcome);
+  const int code = wait_for(*request, engine.channel.progress, outcome);
+  if (trace::is_on()) trace::last_matched() = {request->notes.message, request->notes.matched_ns};
+  return code;  // the pooled request stays this call's under the lock
 }
 
 // MPI_ERR_PENDING means that the caller needs a request: the matcher is not empty, or the wait is
@@ -96,6 +105,7 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, btl::FrameQueu
                  header.bytes);
       if (outcome != nullptr) *outcome = {from.rank, header.tag, MPI_SUCCESS, false, header.bytes};
       engine.requests.count_received();
+      if (trace::is_on()) note_match(from, header.tag, rounds + static_cast<uint32_t>(polls) > 0);
       queue.pop();
       return MPI_SUCCESS;
     }

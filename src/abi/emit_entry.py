@@ -2,6 +2,7 @@
 """C++ of the entry points: for each row its functions, checks, the body, the weak MPI_ names."""
 import itertools
 
+import emit_traced
 from emit_bodies import body_name, shared_params
 from table import HANDLES, WIDE
 
@@ -11,6 +12,7 @@ HEAD = '''// SPDX-License-Identifier: Apache-2.0
 
 #include "abi/checks.hpp"
 #include "abi/entry.hpp"
+#include "abi/traced.hpp"
 #include "api/bodies.hpp"
 {more}
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -302,8 +304,10 @@ class Entry:
             call = 'code'
         self.line(f'return {call};' if self.widens else f'return call.end({call});')
 
-    def text(self):
+    def text(self, number):
+        """`number`: of a recorded function; None for others."""
         suffix = '_c' if self.large else ''
+        site = '' if number is None else ', site'
         name = f'"{self.f.prefix}{self.f.name}{suffix}"'
         if self.f.raw:
             self.raw_body(name)
@@ -313,7 +317,7 @@ class Entry:
             self.line(f'return call.end({answer});')
         else:
             process = '&api::any_process()' if self.f.anytime else 'api::the_process'
-            self.line(f'Call call{{{name}, {process}}};')
+            self.line(f'Call call{{{name}, {process}{site}}};')
             if self.widens:
                 self.line('return call.run([&]() __attribute__((always_inline)) {')
             if self.file_errors():
@@ -326,6 +330,8 @@ class Entry:
             self.call_body()
             if self.widens:
                 self.line('});')
+        if number is not None:
+            return emit_traced.entry(self.f, self.large, number, '\n'.join(self.out))
         head = self.f.prototype(self.large, 'P', suffix)
         return f'{head} {{\n' + '\n'.join(self.out) + '\n}\n'
 
@@ -351,20 +357,21 @@ def alias(new, old, weak):
     return f'__attribute__(({how}alias("{old}"))) decltype({old}) {new};\n'
 
 
-def entry_points(function):
-    """The entry points of one row, with weak MPI_ names."""
+def entry_points(function, numbers):
+    """The entry points of one row, with weak MPI_ names. `numbers`: of recorded functions by name."""
     parts = []
     for name, large in function.forms():
         if name != function.name and function.same_c:
             parts.append(alias(f'P{function.prefix}{name}', f'P{function.prefix}{function.name}', False))
         else:
-            parts.append(Entry(function, large).text())
+            number = numbers[function.prefix + name] if emit_traced.is_recorded(function) else None
+            parts.append(Entry(function, large).text(number))
         parts.append(alias(f'{function.prefix}{name}', f'P{function.prefix}{name}', True))
     return ''.join(parts)
 
 
-def chapter_file(chapter, rows):
-    functions = '\n'.join(entry_points(f) for f in rows)
+def chapter_file(chapter, rows, numbers):
+    functions = '\n'.join(entry_points(f, numbers) for f in rows)
     more = ''.join(f'#include "{header}"\n' for header, wanted in (
         ('api/form.hpp', any(f.form and not f.mode for f in rows)),
         ('api/pt2pt/send_modes.hpp', any(f.mode for f in rows))) if wanted)

@@ -11,6 +11,7 @@
 #include "base/wait_report.hpp"
 #include "core/object.hpp"
 #include "mpi.h"
+#include "trace/notes.hpp"
 
 namespace tern::core {
 
@@ -58,6 +59,9 @@ class Request : public Object {
   std::string* error_text = nullptr;
   Communicator* communicator = nullptr;  // after the operation, valid only for a failure
   Channel* channel = nullptr;
+  trace::RequestNotes notes;
+  /// Adds the completion to the record of the open call.
+  TERN_COLD void record_completion() noexcept;
 
   /// start() returns an error class with fail() text.
   [[nodiscard]] virtual int start() noexcept;

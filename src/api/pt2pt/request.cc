@@ -12,6 +12,7 @@
 #include "api/pt2pt/requests.hpp"
 #include "core/communicator.hpp"
 #include "mpix.h"
+#include "trace/recorder.hpp"
 
 namespace tern::api {
 
@@ -23,6 +24,7 @@ int fail_with(core::Request& request, int code, const char* text) noexcept {
 
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
+  if (trace::is_on()) request.record_completion();
   int code = request.deliver(!request.persistent());
   const bool has_text = code != MPI_SUCCESS;
   if (code == MPI_SUCCESS) code = request.outcome.error;
