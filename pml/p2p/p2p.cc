@@ -26,7 +26,10 @@ int wait_for(core::Request& request, core::Progress& progress, core::Outcome* ou
   progress.wait([&request] { return request.done(); },
                 [&request](WaitReport* report) { request.describe(report); });
   const int error = request.outcome.error;
-  if (outcome != nullptr) *outcome = request.outcome;
+  if (outcome != nullptr) {
+    *outcome = request.outcome;
+    if (trace::is_on()) trace::last_matched() = {request.notes.message, request.notes.matched_ns};
+  }
   const int code = TERN_LIKELY(error == MPI_SUCCESS)
                        ? MPI_SUCCESS
                        : fail(error, "%s",
@@ -81,9 +84,7 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
   if (TERN_UNLIKELY(request == nullptr)) return MPI_ERR_NO_MEM;
   request->blocking = true;
   if (const int code = engine.start(*request); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
-  const int code = wait_for(*request, engine.channel.progress, outcome);
-  if (trace::is_on()) trace::last_matched() = {request->notes.message, request->notes.matched_ns};
-  return code;  // the pooled request stays this call's under the lock
+  return wait_for(*request, engine.channel.progress, outcome);
 }
 
 // MPI_ERR_PENDING means that the caller needs a request: the matcher is not empty, or the wait is

@@ -12,7 +12,7 @@ HEAD = '''// SPDX-License-Identifier: Apache-2.0
 
 #include "abi/checks.hpp"
 #include "abi/entry.hpp"
-#include "abi/traced.hpp"
+#include "abi/fork.hpp"
 #include "api/bodies.hpp"
 {more}
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -304,10 +304,20 @@ class Entry:
             call = 'code'
         self.line(f'return {call};' if self.widens else f'return call.end({call});')
 
-    def text(self, number):
-        """`number`: of a recorded function; None for others."""
+    def text(self):
         suffix = '_c' if self.large else ''
-        site = '' if number is None else ', site'
+        body = '\n'.join(self.body(''))
+        if emit_traced.is_recorded(self.f):
+            return emit_traced.entry(self.f, self.large, body)
+        return f"{self.f.prototype(self.large, 'P', suffix)} {{\n{body}\n}}\n"
+
+    def twin(self, number):
+        """The twin of a recorded function."""
+        return emit_traced.twin(self.f, self.large, number, '\n'.join(self.body(', site')))
+
+    def body(self, site):
+        """The lines of the body. `site`: a further argument of Call."""
+        suffix = '_c' if self.large else ''
         name = f'"{self.f.prefix}{self.f.name}{suffix}"'
         if self.f.raw:
             self.raw_body(name)
@@ -330,10 +340,7 @@ class Entry:
             self.call_body()
             if self.widens:
                 self.line('});')
-        if number is not None:
-            return emit_traced.entry(self.f, self.large, number, '\n'.join(self.out))
-        head = self.f.prototype(self.large, 'P', suffix)
-        return f'{head} {{\n' + '\n'.join(self.out) + '\n}\n'
+        return self.out
 
     def stub_object(self):
         if not self.object:
@@ -357,22 +364,40 @@ def alias(new, old, weak):
     return f'__attribute__(({how}alias("{old}"))) decltype({old}) {new};\n'
 
 
-def entry_points(function, numbers):
-    """The entry points of one row, with weak MPI_ names. `numbers`: of recorded functions by name."""
+def entry_points(function):
+    """The entry points of one row, with weak MPI_ names."""
     parts = []
     for name, large in function.forms():
         if name != function.name and function.same_c:
             parts.append(alias(f'P{function.prefix}{name}', f'P{function.prefix}{function.name}', False))
         else:
-            number = numbers[function.prefix + name] if emit_traced.is_recorded(function) else None
-            parts.append(Entry(function, large).text(number))
+            parts.append(Entry(function, large).text())
         parts.append(alias(f'{function.prefix}{name}', f'P{function.prefix}{name}', True))
     return ''.join(parts)
 
 
-def chapter_file(chapter, rows, numbers):
-    functions = '\n'.join(entry_points(f, numbers) for f in rows)
-    more = ''.join(f'#include "{header}"\n' for header, wanted in (
+def twins(function, numbers):
+    """The twins of one row. `numbers`: of recorded functions by name."""
+    own = [form for form in function.forms() if not (form[0] != function.name and function.same_c)]
+    return ''.join(Entry(function, large).twin(numbers[function.prefix + name]) for name, large in own)
+
+
+def headers(rows, *first):
+    more = [*first, *(header for header, wanted in (
         ('api/form.hpp', any(f.form and not f.mode for f in rows)),
-        ('api/pt2pt/send_modes.hpp', any(f.mode for f in rows))) if wanted)
-    return f'{HEAD.format(chapter=chapter, more=more)}\n{functions}\n{TAIL}'
+        ('api/pt2pt/send_modes.hpp', any(f.mode for f in rows))) if wanted)]
+    return ''.join(f'#include "{header}"\n' for header in more)
+
+
+def chapter_file(chapter, rows):
+    functions = '\n'.join(entry_points(f) for f in rows)
+    return f'{HEAD.format(chapter=chapter, more=headers(rows))}\n{functions}\n{TAIL}'
+
+
+def twin_file(chapter, rows, numbers):
+    recorded = [f for f in rows if emit_traced.is_recorded(f)]
+    declared = ''.join(emit_traced.declaration(f, large) for f in recorded for name, large in f.forms()
+                       if not (name != f.name and f.same_c))
+    text = '\n'.join(twins(f, numbers) for f in recorded)
+    head = HEAD.format(chapter=chapter, more=headers(recorded, 'abi/traced.hpp'))
+    return f'{head}\n{declared}\n{text}\n{TAIL}'

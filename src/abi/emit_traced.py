@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded twin of an entry point: the same body, between the begin and the end of a record (traced.hpp)."""
+"""The recorded twin of an entry point: a copy of the body, between the begin and the end of a record (traced.hpp).
+
+Twins have files of their own, because the compiler inlines less into the entry points of a larger file."""
 
 QUIET = ('abi', 'info', 'errhandler', 'attribute', 'status', 'datatype', 'op', 'group', 'tool', 'trace')  # chapters of local calls
 BEGUN_BY_CALL = ('Init', 'Init_thread', 'Session_init')  # start the recorder
@@ -161,23 +163,31 @@ class Twin:
         shown = ', '.join(p.declare(self.large) for p in self.params)
         arguments = ', '.join([*(self.argument(p) for p in self.params), 'traced.site()'])
         lines = [f'Traced traced({number}, trace::RecordKind::{self.kind}, "{self.f.prefix}{name}", '
-                 '__builtin_frame_address(0));', *self.before(),
+                 '__builtin_frame_address(0), __builtin_return_address(0));', *self.before(),
                  f'return {self.end(f"body_{name}({arguments})")};']
-        return f'TERN_COLD static int traced_{name}({shown}) {{\n' + ''.join(f'  {line}\n' for line in lines) + '}\n'
+        return f'int traced_{name}({shown}) {{\n' + ''.join(f'  {line}\n' for line in lines) + '}\n'
 
 
-def entry(function, large, number, body):
-    """The shared body, the twin and the entry point. `body`: the lines of the body."""
+def twin(function, large, number, body):
+    """A copy of the entry point's body, and the twin. `body`: its lines, which use `site`."""
     suffix = '_c' if large else ''
-    name, params = function.name + suffix, function.c_params(large)
-    declared = [p.declare(large) for p in params]
-    passed = ', '.join(p.name for p in params)
-    inner = ', '.join([*declared, 'const void* site'])
-    given = ', '.join([*(p.name for p in params), '__builtin_return_address(0)'])
-    return (f'[[gnu::always_inline]] static inline int body_{name}({inner}) {{\n{body}\n}}\n'
-            f'{Twin(function, large).text(number, suffix)}'
-            f"{function.prototype(large, 'P', suffix)} {{\n"
-            '  if (trace::is_on()) {\n'
-            '    core::current_call.site = __builtin_return_address(0);\n'
-            f'    return traced_{name}({passed});\n  }}\n'
-            f'  return body_{name}({given});\n}}\n')
+    declared = ', '.join([*(p.declare(large) for p in function.c_params(large)), 'const void* site'])
+    return (f'[[gnu::always_inline]] static inline int body_{function.name}{suffix}({declared}) {{\n{body}\n}}\n'
+            f'{Twin(function, large).text(number, suffix)}')
+
+
+def shown(function, large):
+    return ', '.join(p.declare(large) for p in function.c_params(large)) or 'void'
+
+
+def declaration(function, large):
+    name = function.name + ('_c' if large else '')
+    return f'TERN_INNER int traced_{name}({shown(function, large)});\n'
+
+
+def entry(function, large, body):
+    """The entry point, which calls the plain function or the twin. `body`: the lines of the plain one."""
+    name = function.name + ('_c' if large else '')
+    passed = ', '.join(p.name for p in function.c_params(large))
+    return (f'{declaration(function, large)}TERN_INNER int plain_{name}({shown(function, large)}) {{\n{body}\n}}\n'
+            f'TERN_FORK(P{function.prefix}{name}, ({shown(function, large)}), {name}, ({passed}))\n')

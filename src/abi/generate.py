@@ -31,7 +31,8 @@ def generate(rows, out):
     numbers = {name: number for number, name in enumerate(names)}
     write(f'{out}/recorded.inc', ''.join(f'"{name}",\n' for name in names))
     for chapter, functions in chapters.items():
-        write(f'{out}/abi/{chapter}.cc', emit_entry.chapter_file(chapter, functions, numbers))
+        write(f'{out}/abi/{chapter}.cc', emit_entry.chapter_file(chapter, functions))
+        write(f'{out}/abi/twin/{chapter}.cc', emit_entry.twin_file(chapter, functions, numbers))
     write(f'{out}/api/bodies.hpp', emit_bodies.bodies_file(chapters))
     missing = sorted(f.prefix + name for f in rows if not f.has_body for name, _ in f.forms())
     write(f'{out}/unsupported.inc', ''.join(f'"{name}",\n' for name in missing))

@@ -281,7 +281,7 @@ int Traced::end_start(int code, const MPI_Request* request) noexcept {
   if (made != nullptr && !made->notes.shared) {
     trace::Record& record = open_.part.function != 0 ? open_.part : open_.record;
     const bool starts = record.kind != RecordKind::kCall;
-    made->notes.number = starts && open_.live ? trace::next_request() : 0;
+    made->set_record(starts && open_.live ? trace::next_request() : 0);
     open_.record.request = made->notes.number;
     if (open_.part.function != 0) open_.part.request = made->notes.number;
     note(*made, record, done_of(record.kind));
@@ -293,7 +293,7 @@ int Traced::end_init(int code, const MPI_Request* request, RecordKind done) noex
   core::Request* const made =
       code == MPI_SUCCESS && request != nullptr ? request_of(*request) : nullptr;
   if (made != nullptr) {
-    made->notes.number = 0;
+    made->set_record(0);
     note(*made, open_.record, done);
     made->notes.in = comm_ == nullptr ? nullptr : comm_->notes.get();
     made->notes.partitioned = partitioned_;
@@ -309,7 +309,7 @@ void Traced::start(int count, const MPI_Request* requests) noexcept {
     trace::RequestNotes& notes = request->notes;
     if (notes.done == RecordKind::kCall) continue;
     number_start(notes);
-    notes.number = open_.live ? trace::next_request() : 0;
+    request->set_record(open_.live ? trace::next_request() : 0);
     trace::Record record = open_.record;
     record.kind = start_of(notes.done);
     record.flags = notes.flags;

@@ -12,12 +12,13 @@ namespace tern::abi {
 
 class Traced {
  public:
-  /// `frame` is the twin's.
-  Traced(uint16_t function, trace::RecordKind kind, const char* name, const void* frame) noexcept {
+  /// `frame` and `site` are the twin's frame and return address.
+  Traced(uint16_t function, trace::RecordKind kind, const char* name, const void* frame,
+         const void* site) noexcept
+      : site_(site) {
     open_.record.function = function;
     open_.record.kind = kind;
     open_.name = name;
-    site_ = core::current_call.site;
     trace::begin(open_, site_, frame);
   }
   Traced(const Traced&) = delete;

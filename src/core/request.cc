@@ -51,7 +51,7 @@ void Request::keep_communicator() noexcept {
 Object* Request::raised_on() noexcept { return communicator; }
 
 void Request::record_completion() noexcept {
-  if (notes.number == 0) return;
+  if (!traits_.recorded) return;
   trace::Record record{};
   record.kind = notes.done;
   record.flags = notes.flags;
@@ -75,7 +75,7 @@ void Request::record_completion() noexcept {
   }
   const bool receives = notes.done == trace::RecordKind::kReceiveDone;
   trace::complete(record, receives ? notes.matched_ns : 0);
-  notes.number = 0;
+  set_record(0);
 }
 
 int Request::start() noexcept {

@@ -20,7 +20,7 @@
 
 namespace tern::trace {
 
-constinit std::atomic<uint32_t> on{0};
+constinit uint32_t on = 0;
 
 namespace {
 
@@ -137,16 +137,13 @@ void count(ThreadRecorder& thread, const OpenCall& call) noexcept {
 }  // namespace
 
 std::string start(const Start& what) {
-  if (recorder != nullptr) {
-    on.store(1);
-    return {};
-  }
+  if (recorder != nullptr) return {};
   auto made = std::make_unique<Recorder>();
   std::string remark = made->memory.open(what);
   if (!made->memory.area().valid()) return remark;
   if (!what.profile.empty()) made->profile.emplace(made->memory.area());
   recorder = made.release();
-  on.store(1);
+  on = 1;
   return remark;
 }
 

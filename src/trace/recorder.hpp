@@ -20,10 +20,10 @@
 namespace tern::trace {
 
 /// The word that every entry point tests.
-extern std::atomic<uint32_t> on;
-[[nodiscard]] inline bool is_on() noexcept {
-  return TERN_UNLIKELY(on.load(std::memory_order_relaxed) != 0);
-}
+/// Written once, by the first MPI_Init or session, before which no other thread makes a recorded
+/// call. The name serves assembler code (abi/fork.hpp).
+extern uint32_t on __asm__("tern_trace_on") __attribute__((visibility("hidden")));
+[[nodiscard]] inline bool is_on() noexcept { return TERN_UNLIKELY(on != 0); }
 
 struct Start {
   std::string trace;    // file, or empty

@@ -90,7 +90,7 @@ check "the file has the open receive" true_of killed \
 # The limit leaves room for mpirun's memory of 6.6 MiB.
 full() { (ulimit -f 7168; "$MPIRUN" --trace=full.trace --trace-buffer=64k -n 1 ./program many 8000000 2>errors); }
 check "a full disk leaves the job alone" full
-check "no memory for records leaves the job alone" sh -c 'ulimit -f 64; exec "$0" --trace=none.trace -n 1 ./program many 10 2>errors' "$MPIRUN"
+check "no memory for records leaves the job alone" sh -c 'ulimit -f 2048; exec "$0" --trace=none.trace -n 1 ./program many 10 2>errors' "$MPIRUN"
 check "and says so" grep -q "the ranks are not recorded: " errors
 check "a full disk, again" full
 check "one remark" sh -c 'grep -c "cannot write the trace full.trace: File too large" errors | grep -qx 1'

@@ -12,7 +12,6 @@
 #include "api/pt2pt/requests.hpp"
 #include "core/communicator.hpp"
 #include "mpix.h"
-#include "trace/recorder.hpp"
 
 namespace tern::api {
 
@@ -22,9 +21,19 @@ int fail_with(core::Request& request, int code, const char* text) noexcept {
   return fail_on(raised_on, code, "%s", text);
 }
 
+namespace {
+
+/// Whether the request stays.
+TERN_COLD bool end_special(core::Request& request) noexcept {
+  request.record_completion();
+  if (request.persistent()) request.set_active(false);
+  return request.persistent();
+}
+
+}  // namespace
+
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
-  if (trace::is_on()) request.record_completion();
   int code = request.deliver(!request.persistent());
   const bool has_text = code != MPI_SUCCESS;
   if (code == MPI_SUCCESS) code = request.outcome.error;
@@ -38,12 +47,9 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
                      : request.error_text == nullptr ? "the operation failed"
                                                      : request.error_text->c_str());
   if (TERN_UNLIKELY(code == MPIX_ERR_PROC_FAILED_PENDING)) return code;  // still active
-  if (request.persistent()) {
-    request.set_active(false);
-  } else {
-    *handle = MPI_REQUEST_NULL;
-    request.release();
-  }
+  if (TERN_UNLIKELY(request.special()) && end_special(request)) return code;
+  *handle = MPI_REQUEST_NULL;
+  request.release();
   return code;
 }
 
