@@ -213,11 +213,11 @@ int collect_some(const Requests& requests, MPI_Request* handles, int* outcount, 
 }  // namespace
 
 int wait(MPI_Request* request, MPI_Status* status) noexcept {
-  if (idle(*request)) {
+  core::Request* const waited = find_active(*request);
+  if (waited == nullptr) {
     core::fill_empty_status(status);
     return MPI_SUCCESS;
   }
-  core::Request* waited = find_request(*request);
   if (TERN_UNLIKELY(waited->runs_functions()))
     wait_and_run(*waited);
   else if (!waited->done())
@@ -229,11 +229,11 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
   *flag = 1;
-  if (idle(*request)) {
+  core::Request* const tested = find_active(*request);
+  if (tested == nullptr) {
     core::fill_empty_status(status);
     return MPI_SUCCESS;
   }
-  core::Request* tested = find_request(*request);
   if (!tested->done()) poll_once(*tested);
   if (tested->done()) return collect(*tested, request, status, false);
   *flag = 0;
