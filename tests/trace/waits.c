@@ -16,11 +16,13 @@ static void windows(int rank) {
   compute(rank == 2, 100);
   MPI_Win_fence(0, window);
   MPI_Win_fence(0, window);
-  compute(rank == 3, 10);
+  // Rank 0 has the lock before rank 3 asks.
+  if (rank == 3) MPI_Recv(NULL, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (rank == 0 || rank == 3) {
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
     MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, window);
-    compute(rank == 0, 110);
+    if (rank == 0) MPI_Send(NULL, 0, MPI_INT, 3, 1, MPI_COMM_WORLD);
+    compute(rank == 0, 100);
     MPI_Win_unlock(1, window);
   }
   MPI_Win_free(&window);

@@ -143,10 +143,10 @@ void fill_members(Members* members, const ProcessOfRank& processes, const Worlds
 
 /// The hash in "wHASH:0-3"; empty for members of the own world.
 std::string hash_in(const std::string& members) {
-  const size_t at = members.find('w'), colon = members.find(':', at);
-  return at == std::string::npos || colon == std::string::npos
-             ? ""
-             : members.substr(at + 1, colon - at - 1);
+  const size_t at = members.find('w');
+  if (at == std::string::npos) return "";
+  const size_t colon = members.find(':', at);
+  return colon == std::string::npos ? "" : members.substr(at + 1, colon - at - 1);
 }
 
 /// Two worlds that share a communicator name each other by hash.

@@ -58,7 +58,10 @@ std::string Trace::rank_name(uint32_t process) const {
 
 std::string Trace::site_name(uint32_t site) const {
   const std::string& frames = names.sites.text(site);
-  return frames.empty() ? "unknown place" : frames.substr(0, frames.find(';'));
+  if (frames.empty()) return "unknown place";
+  const std::string first = frames.substr(0, frames.find(';'));
+  const size_t slash = first.substr(0, first.find('(')).rfind('/');
+  return slash == std::string::npos ? first : first.substr(slash + 1);
 }
 
 }  // namespace tern::trace_tool

@@ -147,6 +147,7 @@ struct Trace {
   }
   /// "3", or "3 of w2" in a job of several worlds.
   [[nodiscard]] std::string rank_name(uint32_t process) const;
+  /// The first frame, without folders.
   [[nodiscard]] std::string site_name(uint32_t site) const;
 };
 

@@ -353,7 +353,7 @@ function drawAxes(context, width) {
   context.lineWidth = 1;
   for (let at = Math.ceil(view.t0 / step) * step; at <= view.t1; at += step) {
     const x = xOf(at, width);
-    if (x < width - 52) context.fillText(time(at), x, 11);
+    if (x < width - 62) context.fillText(time(at), x, 11);
     context.beginPath();
     context.moveTo(x, 14);
     context.lineTo(x, kTop);

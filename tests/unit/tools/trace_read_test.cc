@@ -190,6 +190,9 @@ TEST_F(TraceRead, FramesOfMissingModulesStay) {
   for (uint32_t i = 0; i < trace->names.sites.size(); ++i)
     found |= trace->names.sites.text(i) == "/nowhere/a.out+0x12;-e+0x13;b.c:1(f)";
   EXPECT_TRUE(found);
+  trace->names.sites = Names();
+  (void)trace->names.sites.number("/a/b/c.c:1(f);/d/e.c:2(main)");
+  EXPECT_EQ(trace->site_name(0), "c.c:1(f)");
 }
 
 TEST_F(TraceRead, MembersOfTwoWorlds) {
