@@ -3,7 +3,8 @@
 // Why thresholds: every run waits a little; a finding is worth a person's time.
 #include <algorithm>
 
-#include "tools/tern_trace/analysis.hpp"
+#include "base/error.hpp"
+#include "tools/tern_trace/reports.hpp"
 
 namespace tern::trace_tool {
 namespace {
@@ -84,6 +85,9 @@ std::string cure_of(const Analysis& analysis, const Finding& finding) {
       2 * finding.causes[0].times < finding.times && finding.causes.size() > 2)
     cure += "; the last rank changes: other programs or the system may disturb";
   const PlaceTotals& totals = analysis.by_place[finding.place];
+  if (finding.wait == Wait::kCollective && 2 * (totals.ns - totals.waited) > totals.waited)
+    cure += strf("; %s here are no waits: another algorithm may be faster (tern_coll tune)",
+                 seconds_text(totals.ns - totals.waited).c_str());
   if (finding.wait == Wait::kLateReceiver && totals.calls > 0 && totals.bytes > 0)
     cure +=
         "; mean size here: " + std::to_string(totals.bytes / static_cast<int64_t>(totals.calls)) +

@@ -222,6 +222,18 @@ TEST(TraceWaits, ImbalanceNamesEveryLastRank) {
   EXPECT_TRUE(report.analysis->slow.empty());
 }
 
+TEST(TraceWaits, ASlowCollectiveMayHaveAnotherAlgorithm) {
+  for (const double takes : {0.1, 30.0}) {
+    Ranks ranks = make(2);
+    ranks[0].collective("MPI_Allreduce", "a.c:1(f)", 10, 30 + takes, 1 << 20);
+    ranks[1].collective("MPI_Allreduce", "a.c:1(f)", 30, 30 + takes, 1 << 20);
+    const Report report = report_of(ranks);
+    expect_finding(report, Wait::kCollective, "a.c:1(f)", 0, 1, 20);
+    const std::string& cure = report.find(Wait::kCollective)->cure;
+    EXPECT_EQ(cure.find("another algorithm") != std::string::npos, takes > 1) << cure;
+  }
+}
+
 TEST(TraceWaits, RootsOfCollectives) {
   Ranks ranks = make(3);
   for (int r = 0; r < 3; ++r) {
