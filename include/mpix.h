@@ -59,6 +59,10 @@ int MPIX_Boot_provide(const MPIX_Boot* boot);
    all threads. Other ranks are not notified. */
 int MPIX_Comm_interrupt(MPI_Comm comm);
 
+/* Regions of a trace (mpirun --trace). */
+int MPIX_Trace_begin(const char* name);
+int MPIX_Trace_end(const char* name);
+
 /* Fault tolerance: the names of ULFM. With TERN_FT=1 (mpirun --with-ft ulfm) a rank's death leaves
    the job alive: operations that need the dead process fail with MPIX_ERR_PROC_FAILED. Without,
    these functions work as if no process failed. */
@@ -432,6 +436,8 @@ int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked);
 int PMPIX_Comm_failure_ack(MPI_Comm comm);
 int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failedgrp);
 int PMPIX_Comm_interrupt(MPI_Comm comm);
+int PMPIX_Trace_begin(const char* name);
+int PMPIX_Trace_end(const char* name);
 int PMPIX_Boot_provide(const MPIX_Boot* boot);
 int PMPIX_Query_cuda_support(void);
 int PMPIX_Query_hip_support(void);

@@ -79,6 +79,7 @@ class Matched final : public core::Object {
       : Object(kKind), from(envelope), message(taken) {}
   const Envelope from;
   Message& message;
+  uint64_t number = 0;  // trace::Record::number
 };
 
 class Pml {

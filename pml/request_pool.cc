@@ -71,6 +71,7 @@ RequestPool::RequestPool(MessageEngine& owner, core::Channel& channel)
       make_send(Buffer{nullptr, 0, nullptr, cuda::MemoryKind::kHost}, Envelope{}, Mode::kStandard);
   if (completed_ == nullptr) throw std::bad_alloc();
   completed_->complete();
+  completed_->notes.shared = true;
   completed_->made_at = {};
 }
 

@@ -154,7 +154,7 @@ struct alignas(64) SendRequest final : core::Request {
   bool prepared = false;
   enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;
   void set_persistent(bool persistent) noexcept {
-    persistent_ = persistent;
+    traits_.persistent = persistent;
     set_active(!persistent);
   }
 };
@@ -186,7 +186,7 @@ struct alignas(64) RecvRequest final : core::Request {
     restart();
   }
   void set_persistent(bool persistent) noexcept {
-    persistent_ = persistent;
+    traits_.persistent = persistent;
     set_active(!persistent);
   }
 };

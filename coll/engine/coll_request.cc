@@ -26,7 +26,7 @@ CollRequest::CollRequest(core::Channel& of, Refusals& refusals) noexcept : refus
 }
 
 void CollRequest::set_persistent() noexcept {
-  persistent_ = true;
+  traits_.persistent = true;
   set_active(false);
   operation().communicator->keep_for_request();
   number(Refusals::next_number(*operation().communicator, true, operation().kind(false)));
@@ -86,12 +86,12 @@ void CollRequest::describe(WaitReport* report) const {
 }
 
 void CollRequest::destroy() noexcept {
-  core::Communicator* const kept = persistent_ ? operation().communicator : nullptr;
+  core::Communicator* const kept = persistent() ? operation().communicator : nullptr;
   kept_.release();
   unbind();
   watch_.measure(nullptr);
   let_communicator_go();
-  persistent_ = numbered_ = tagged_ = false;
+  traits_.persistent = numbered_ = tagged_ = false;
   set_active(true);
   revive();
   if (handle() != 0) channel->process.handles.renew(*this);

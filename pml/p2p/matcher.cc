@@ -10,12 +10,23 @@
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "pml/prefix.hpp"
+#include "trace/recorder.hpp"
 
 namespace tern::pml {
 namespace {
 
 bool of_user(uint32_t context, const core::Communicator& communicator) noexcept {
   return context == wire::context_word(communicator.index(), static_cast<uint32_t>(Plane::kUser));
+}
+
+/// Numbers count in the order of matching. `posted`: the receive was there before the message.
+TERN_COLD void note_match(RecvRequest& request, const PeerState& peer, const btl::Header& header,
+                          bool posted) noexcept {
+  const Envelope& from = request.from;
+  if (from.plane != Plane::kUser || from.communicator->notes == nullptr) return;
+  request.notes.message =
+      from.communicator->notes->received.next(source_of(from, peer, header), header.tag);
+  request.notes.matched_ns = posted ? trace::now() : 0;
 }
 
 }  // namespace
@@ -53,6 +64,7 @@ int Matcher::start(RecvRequest& request) noexcept {
   requests_.begin(request);
   if (message == nullptr) return MPI_SUCCESS;
   unexpected_.remove(*message);
+  if (trace::is_on()) note_match(request, *message->from, message->header, false);
   receive(request, *message);
   return MPI_SUCCESS;
 }
@@ -94,6 +106,7 @@ void Matcher::arrive(PeerState& peer, const btl::Header& header, const std::byte
   RecvRequest* request = posted_.take(key);
   if (request == nullptr) return keep(peer, key, header, payload, bytes, signature);
   request->peer = &peer;
+  if (trace::is_on()) note_match(*request, peer, header, true);
   PrefixReader reader(payload, bytes);
   if (header.kind == wire::kRts) {
     const auto rts = reader.take<wire::Rts>();
@@ -156,6 +169,9 @@ int Matcher::take_out(const Envelope& from, Message& message, Matched** matched,
   *matched = new (std::nothrow) Matched(from, message);
   if (*matched == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a message handle");
   *outcome = outcome_of(message, from);
+  if (trace::is_on() && from.communicator->notes != nullptr)
+    (*matched)->number =
+        from.communicator->notes->received.next(outcome->source, message.header.tag);
   unexpected_.remove(message);
   ++from.communicator->pending;
   channel_.process.handles.insert(**matched);

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "mpix.h"
+#include "trace/recorder.hpp"
 
 namespace tern::pml {
 namespace {
@@ -25,7 +26,10 @@ int wait_for(core::Request& request, core::Progress& progress, core::Outcome* ou
   progress.wait([&request] { return request.done(); },
                 [&request](WaitReport* report) { request.describe(report); });
   const int error = request.outcome.error;
-  if (outcome != nullptr) *outcome = request.outcome;
+  if (outcome != nullptr) {
+    *outcome = request.outcome;
+    if (trace::is_on()) trace::last_matched() = {request.notes.message, request.notes.matched_ns};
+  }
   const int code = TERN_LIKELY(error == MPI_SUCCESS)
                        ? MPI_SUCCESS
                        : fail(error, "%s",
@@ -33,6 +37,12 @@ int wait_for(core::Request& request, core::Progress& progress, core::Outcome* ou
                                                             : request.error_text->c_str());
   request.release();
   return code;
+}
+
+TERN_COLD void note_match(const Envelope& from, int tag, bool waited) noexcept {
+  if (from.plane != Plane::kUser || from.communicator->notes == nullptr) return;
+  trace::last_matched() = {from.communicator->notes->received.next(from.rank, tag),
+                           waited ? trace::now() : 0};
 }
 
 }  // namespace
@@ -96,6 +106,7 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, btl::FrameQueu
                  header.bytes);
       if (outcome != nullptr) *outcome = {from.rank, header.tag, MPI_SUCCESS, false, header.bytes};
       engine.requests.count_received();
+      if (trace::is_on()) note_match(from, header.tag, rounds + static_cast<uint32_t>(polls) > 0);
       queue.pop();
       return MPI_SUCCESS;
     }

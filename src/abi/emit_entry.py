@@ -2,6 +2,7 @@
 """C++ of the entry points: for each row its functions, checks, the body, the weak MPI_ names."""
 import itertools
 
+import emit_traced
 from emit_bodies import body_name, shared_params
 from table import HANDLES, WIDE
 
@@ -11,6 +12,7 @@ HEAD = '''// SPDX-License-Identifier: Apache-2.0
 
 #include "abi/checks.hpp"
 #include "abi/entry.hpp"
+#include "abi/fork.hpp"
 #include "api/bodies.hpp"
 {more}
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -304,6 +306,18 @@ class Entry:
 
     def text(self):
         suffix = '_c' if self.large else ''
+        body = '\n'.join(self.body(''))
+        if emit_traced.is_recorded(self.f):
+            return emit_traced.entry(self.f, self.large, body)
+        return f"{self.f.prototype(self.large, 'P', suffix)} {{\n{body}\n}}\n"
+
+    def twin(self, number):
+        """The twin of a recorded function."""
+        return emit_traced.twin(self.f, self.large, number, '\n'.join(self.body(', site')))
+
+    def body(self, site):
+        """The lines of the body. `site`: a further argument of Call."""
+        suffix = '_c' if self.large else ''
         name = f'"{self.f.prefix}{self.f.name}{suffix}"'
         if self.f.raw:
             self.raw_body(name)
@@ -313,7 +327,7 @@ class Entry:
             self.line(f'return call.end({answer});')
         else:
             process = '&api::any_process()' if self.f.anytime else 'api::the_process'
-            self.line(f'Call call{{{name}, {process}}};')
+            self.line(f'Call call{{{name}, {process}{site}}};')
             if self.widens:
                 self.line('return call.run([&]() __attribute__((always_inline)) {')
             if self.file_errors():
@@ -326,8 +340,7 @@ class Entry:
             self.call_body()
             if self.widens:
                 self.line('});')
-        head = self.f.prototype(self.large, 'P', suffix)
-        return f'{head} {{\n' + '\n'.join(self.out) + '\n}\n'
+        return self.out
 
     def stub_object(self):
         if not self.object:
@@ -363,9 +376,28 @@ def entry_points(function):
     return ''.join(parts)
 
 
+def twins(function, numbers):
+    """The twins of one row. `numbers`: of recorded functions by name."""
+    own = [form for form in function.forms() if not (form[0] != function.name and function.same_c)]
+    return ''.join(Entry(function, large).twin(numbers[function.prefix + name]) for name, large in own)
+
+
+def headers(rows, *first):
+    more = [*first, *(header for header, wanted in (
+        ('api/form.hpp', any(f.form and not f.mode for f in rows)),
+        ('api/pt2pt/send_modes.hpp', any(f.mode for f in rows))) if wanted)]
+    return ''.join(f'#include "{header}"\n' for header in more)
+
+
 def chapter_file(chapter, rows):
     functions = '\n'.join(entry_points(f) for f in rows)
-    more = ''.join(f'#include "{header}"\n' for header, wanted in (
-        ('api/form.hpp', any(f.form and not f.mode for f in rows)),
-        ('api/pt2pt/send_modes.hpp', any(f.mode for f in rows))) if wanted)
-    return f'{HEAD.format(chapter=chapter, more=more)}\n{functions}\n{TAIL}'
+    return f'{HEAD.format(chapter=chapter, more=headers(rows))}\n{functions}\n{TAIL}'
+
+
+def twin_file(chapter, rows, numbers):
+    recorded = [f for f in rows if emit_traced.is_recorded(f)]
+    declared = ''.join(emit_traced.declaration(f, large) for f in recorded for name, large in f.forms()
+                       if not (name != f.name and f.same_c))
+    text = '\n'.join(twins(f, numbers) for f in recorded)
+    head = HEAD.format(chapter=chapter, more=headers(recorded, 'abi/traced.hpp'))
+    return f'{head}\n{declared}\n{text}\n{TAIL}'

@@ -25,6 +25,7 @@
 #include "mpi.h"
 #include "rma/window.hpp"
 #include "stream/stream.hpp"
+#include "trace/recorder.hpp"
 
 namespace tern::abi {
 
@@ -34,6 +35,10 @@ struct Call {
   [[gnu::always_inline]] Call(const char* function, core::Process* of) noexcept
       : name(function), process(of) {
     core::current_call = {function, __builtin_return_address(0)};
+  }
+  Call(const char* function, core::Process* of, const void* site) noexcept
+      : name(function), process(of) {
+    core::current_call = {function, site};
   }
   const char* name;
   core::Process* process;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates entry points, declarations and manual pages from the table of MPI functions.
 
-  generate.py --table src/abi/functions.txt --out gen    gen/abi, gen/api/bodies.hpp, gen/man3
+  generate.py --table src/abi/functions.txt --out gen    gen/abi, gen/api/bodies.hpp, gen/man3, gen/recorded.inc
   generate.py --table src/abi/functions.txt --chapters   the chapters (one .cc file each)
   generate.py --table src/abi/functions.txt --prototypes all C prototypes of mpi.h, one a line
   generate.py --table src/abi/functions.txt --names      all names, one a line
@@ -19,6 +19,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, '../base')]
 import emit_bodies  # noqa: E402
 import emit_entry  # noqa: E402
 import emit_man  # noqa: E402
+import emit_traced  # noqa: E402
 import pages  # noqa: E402
 import table  # noqa: E402
 from generated import write  # noqa: E402
@@ -26,8 +27,12 @@ from generated import write  # noqa: E402
 
 def generate(rows, out):
     chapters = table.chapters(rows)
+    names = emit_traced.recorded_names(rows)
+    numbers = {name: number for number, name in enumerate(names)}
+    write(f'{out}/recorded.inc', ''.join(f'"{name}",\n' for name in names))
     for chapter, functions in chapters.items():
         write(f'{out}/abi/{chapter}.cc', emit_entry.chapter_file(chapter, functions))
+        write(f'{out}/abi/twin/{chapter}.cc', emit_entry.twin_file(chapter, functions, numbers))
     write(f'{out}/api/bodies.hpp', emit_bodies.bodies_file(chapters))
     missing = sorted(f.prefix + name for f in rows if not f.has_body for name, _ in f.forms())
     write(f'{out}/unsupported.inc', ''.join(f'"{name}",\n' for name in missing))

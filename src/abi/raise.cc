@@ -91,6 +91,13 @@ void look_for_news(core::Process& process) noexcept {
   }
 }
 
+/// The handler may jump, so the record ends now. Calls without a record have other names.
+TERN_COLD void end_record(const Call& call, int code) noexcept {
+  trace::OpenCall* const open = trace::open_call();
+  if (open != nullptr && std::strcmp(open->name, call.name) == 0)
+    trace::end_failed(*open, api::class_of(code));
+}
+
 /// delivered() returns the call of the error handler, or sets *throws if the error is a kept
 /// exception.
 core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws) noexcept {
@@ -124,6 +131,7 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws)
 // The stack between the entry point and a user's handler has no destructor, lock or noexcept
 // function, because the handler may throw or jump.
 int raise(Call call, int code) {
+  if (trace::is_on()) end_record(call, code);
   if (const auto requested = api::take_requested_call()) {
     (void)requested->run();
     return MPI_SUCCESS;

@@ -60,7 +60,7 @@ MEANING = {  # kind -> its words in the manual pages
     'pointer': 'address', 'address': 'address of a pointer', 'string': 'string',
 }
 
-EXTENSIONS = ('stream', 'fault')  # chapters whose functions are MPIX_
+EXTENSIONS = ('stream', 'fault', 'trace')  # chapters whose functions are MPIX_
 
 MODES = {'': 'kStandard', 'S': 'kSynchronous', 'R': 'kReady'}  # of @modes: prefix of the name -> pml::Mode
 
@@ -143,6 +143,7 @@ class Function:
     form: str = ''        # of @forms and @modes: blocking, nonblocking, persistent, enqueue
     mode: str = ''        # of @modes: an enumerator of pml::Mode
     part: str = ''        # @part=
+    local: bool = False   # not recorded
 
     @property
     def extends(self):
@@ -189,7 +190,7 @@ ROW = re.compile(r'^(?P<mark>[+-]) (?P<name>\w+)(?P<tags>( @\w+(=\w+)?)*)( -> (?
                  r'(?P<params>.*)$')
 PARAM = re.compile(r'^(?P<root>root:)?(?P<dir><>|>)?(?P<null>\?)?(?P<kind>\w+(?:\*~|\*)?)'
                    r'(?: (?P<name>\w+))?(?:\[(?P<length>\w*)\])?$')
-TAGS = ('@anytime', '@own_c', '@same_c', '@forms', '@modes', '@part')
+TAGS = ('@anytime', '@local', '@own_c', '@same_c', '@forms', '@modes', '@part')
 KNOWN = {*HANDLES, *WIDE, *PLAIN, 'buffer', 'inplace', 'pointer', 'address', 'string'}
 
 
@@ -220,7 +221,7 @@ def parse_row(text, chapter, line):
         if tag not in TAGS:
             raise TableError(f'line {line}: there is no tag "{tag}"; see the list at the top')
     function = Function(found['name'], chapter, found['mark'] == '+', line=line, home=chapter,
-                        anytime='@anytime' in tags, own_c='@own_c' in tags, part=tags.get('@part', ''),
+                        anytime='@anytime' in tags, local='@local' in tags, own_c='@own_c' in tags, part=tags.get('@part', ''),
                         same_c='@same_c' in tags, returns=found['returns'] or 'int')
     listed = [t.strip() for t in found['params'].split(',') if t.strip()]
     function.params = [parse_param(t, line) for t in listed]

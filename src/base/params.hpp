@@ -53,6 +53,15 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
   X(explain, "TERN_EXPLAIN", Word, "0", one_of("0|1|json:*"), own(),                               \
     "1: print each choice of transport, protocol and fallback with its reason. json:FILE: append " \
     "one line of JSON per choice to FILE")                                                         \
+  X(profile, "TERN_PROFILE", Text, "", one_of(nullptr), own(),                                     \
+    "1: print a page at the end: time in MPI, calls, and for whom ranks waited. FILE: write the "  \
+    "profile as JSON as well (mpirun --profile)")                                                  \
+  X(trace, "TERN_TRACE", Text, "", one_of(nullptr), own(),                                         \
+    "file for a record of every call, which tern_trace reads (mpirun --trace). Without Tern's "    \
+    "mpirun each rank writes FILE.RANK")                                                           \
+  X(trace_buffer, "TERN_TRACE_BUFFER", Size, 4194304, between(4096, 1073741824), own(),            \
+    "bytes of memory per thread for records on their way to the file. A full buffer loses its "    \
+    "oldest records, and the trace counts them")                                                   \
   X(hang, "TERN_HANG", Seconds, 0, between(0, 86400000000), own(),                                 \
     "report the ranks that wait, and for whom, after this time without progress. 0: never")        \
   X(ft, "TERN_FT", Switch, 0, between(0, 1), shared(),                                             \
@@ -253,7 +262,7 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 /// and of mpirun's start-up block (boot/shared_job.hpp). Params ignores these variables.
 inline constexpr const char* kForeignNames[] = {"TERN_CC",     "TERN_CXX",     "TERN_FC",
                                                 "TERN_PRTE",   "TERN_BOOT_FD", "TERN_BOOT_PID",
-                                                "TERN_PARENT", "TERN_NAMES"};
+                                                "TERN_PARENT", "TERN_NAMES", "TERN_TRACE_FD"};
 
 /// The valid values: numbers from least to most, or words separated by "|" (null: any text); kind
 /// NumberOr: both.

@@ -61,7 +61,7 @@ class HandleTable {
     if (chunk == nullptr) return nullptr;
     return const_cast<HandleEntry*>(&(*chunk)[index % kChunk]);
   }
-  [[nodiscard]] Object* look_up(uintptr_t word, Kind kind) const noexcept {
+  [[nodiscard, gnu::always_inline]] Object* look_up(uintptr_t word, Kind kind) const noexcept {
     Object* object;
     if (word < kPredefined) {
       object = word < kConstants ? predefined_[word] : nullptr;

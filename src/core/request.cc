@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "core/communicator.hpp"
+#include "trace/recorder.hpp"
 
 namespace tern::core {
 namespace {
@@ -48,6 +49,34 @@ void Request::keep_communicator() noexcept {
 }
 
 Object* Request::raised_on() noexcept { return communicator; }
+
+void Request::record_completion() noexcept {
+  if (!traits_.recorded) return;
+  trace::Record record{};
+  record.kind = notes.done;
+  record.flags = notes.flags;
+  record.peer = notes.peer;
+  record.tag = notes.tag;
+  record.comm = notes.comm;
+  record.bytes = notes.bytes;
+  record.request = notes.number;
+  record.number = notes.message;
+  if (outcome.cancelled) {
+    record.flags |= trace::kCancelled;
+    record.number = 0;
+  } else if (notes.done == trace::RecordKind::kReceiveDone && notes.peer != trace::kProcNull) {
+    record.peer = outcome.source;
+    record.tag = outcome.tag;
+    record.bytes = static_cast<int64_t>(outcome.bytes);
+  }
+  if (outcome.error != MPI_SUCCESS) {
+    record.flags |= trace::kFailed;
+    record.detail = static_cast<uint32_t>(outcome.error);
+  }
+  const bool receives = notes.done == trace::RecordKind::kReceiveDone;
+  trace::complete(record, receives ? notes.matched_ns : 0);
+  set_record(0);
+}
 
 int Request::start() noexcept {
   return fail(MPI_ERR_REQUEST,

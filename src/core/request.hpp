@@ -5,12 +5,14 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include "base/error.hpp"
 #include "base/wait_report.hpp"
 #include "core/object.hpp"
 #include "mpi.h"
+#include "trace/notes.hpp"
 
 namespace tern::core {
 
@@ -48,7 +50,9 @@ class Request : public Object {
   /// The object whose error handler gets a failure.
   [[nodiscard]] virtual Object* raised_on() noexcept;
 
-  [[nodiscard]] bool persistent() const noexcept { return persistent_; }
+  [[nodiscard]] bool persistent() const noexcept { return traits_.persistent; }
+  /// Whether a completion has more to do than to release the request.
+  [[nodiscard]] bool special() const noexcept { return std::bit_cast<uint16_t>(traits_) != 0; }
   /// active() is false between completion and the next MPI_Start of a persistent request.
   [[nodiscard]] bool active() const noexcept { return active_.load(std::memory_order_relaxed); }
   void set_active(bool active) noexcept { active_.store(active, std::memory_order_relaxed); }
@@ -58,6 +62,14 @@ class Request : public Object {
   std::string* error_text = nullptr;
   Communicator* communicator = nullptr;  // after the operation, valid only for a failure
   Channel* channel = nullptr;
+  trace::RequestNotes notes;
+  /// `number` is that of the completion's record; 0: not recorded.
+  void set_record(uint32_t number) noexcept {
+    notes.number = number;
+    traits_.recorded = number != 0;
+  }
+  /// Adds the completion to the record of the open call.
+  TERN_COLD void record_completion() noexcept;
 
   /// start() returns an error class with fail() text.
   [[nodiscard]] virtual int start() noexcept;
@@ -77,7 +89,10 @@ class Request : public Object {
   }
 
  protected:
-  bool persistent_ = false;
+  struct Traits {
+    bool persistent = false, recorded = false;
+  };
+  Traits traits_;
   bool runs_functions_ = false;
 
  private:

@@ -33,6 +33,7 @@ mpirun_sources += \
   src/tools/mpirun/placement.cc src/tools/mpirun/placement.hpp \
   src/tools/mpirun/pmix_clients.cc src/tools/mpirun/pmix_clients.hpp \
   src/tools/mpirun/pmix_server.cc src/tools/mpirun/pmix_server.hpp \
+  src/tools/mpirun/recording.cc src/tools/mpirun/recording.hpp \
   src/tools/mpirun/room.cc src/tools/mpirun/room.hpp \
   src/tools/mpirun/sink.cc src/tools/mpirun/sink.hpp \
   src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \
@@ -47,7 +48,8 @@ mpirun_sources += \
   src/base/mail.cc src/base/param_names.cc src/base/params.cc src/base/process_id.cc src/base/wait_report.cc src/base/wheels.cc \
   src/boot/known_worlds.cc src/boot/pmix_library.cc src/boot/process_set.cc src/boot/questions.cc src/boot/shared_job.cc \
   src/boot/spawn_request.cc \
-  src/topo/core_hold.cc src/topo/cpus.cc src/topo/hwloc_library.cc src/topo/machine.cc
+  src/topo/core_hold.cc src/topo/cpus.cc src/topo/hwloc_library.cc src/topo/machine.cc \
+  src/trace/drain.cc src/trace/page.cc src/trace/trace_file.cc
 nodist_libmpirun_la_SOURCES = gen/coll/algorithm_words.cc
 
 bin_PROGRAMS += mpirun

@@ -18,6 +18,7 @@
 #include "core/communicator.hpp"
 #include "core/info.hpp"
 #include "tern_config.h"
+#include "trace/recorder.hpp"
 
 namespace tern::api {
 namespace {
@@ -138,7 +139,20 @@ int get_processor_name(char* name, int* resultlen) noexcept {
   return MPI_SUCCESS;
 }
 
-int pcontrol(const int) noexcept { return MPI_SUCCESS; }
+int pcontrol(const int level) noexcept {
+  trace::pause(level == 0);
+  return MPI_SUCCESS;
+}
+
+int trace_begin(const char* name) noexcept {
+  trace::region(trace::RecordKind::kRegionBegin, name);
+  return MPI_SUCCESS;
+}
+
+int trace_end(const char* name) noexcept {
+  trace::region(trace::RecordKind::kRegionEnd, name);
+  return MPI_SUCCESS;
+}
 
 double wtime() noexcept {
   timespec now;

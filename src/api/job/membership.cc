@@ -4,18 +4,24 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "api/errors.hpp"
 #include "api/job/leaks.hpp"
 #include "api/process.hpp"
 #include "api/pt2pt/partitioned.hpp"
 #include "api/pt2pt/send_buffer.hpp"
 #include "api/tool/tool.hpp"
+#include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/crash.hpp"
 #include "base/digest.hpp"
 #include "base/log.hpp"
 #include "base/remote_fence.hpp"
 #include "core/communicator.hpp"
+#include "core/current_call.hpp"
+#include "trace/area.hpp"
+#include "trace/recorder.hpp"
 
 namespace tern::api {
 namespace {
@@ -161,13 +167,27 @@ void Membership::rest() noexcept {
   boot_->finalize();
 }
 
+// A session or world after the first goes on with the same records.
+void Membership::start_recorder(int64_t begin_ns) {
+  const Params& params = process_.params;
+  if (params.trace.empty() && params.profile.empty() &&
+      std::getenv(trace::kAreaVariable) == nullptr)
+    return;
+  const std::string remark =
+      trace::start({params.trace, params.trace_buffer, params.profile, process_.world_rank,
+                    process_.world_size, boot_->host(boot_->rank()), begin_ns});
+  if (!remark.empty()) log_line("%s", remark.c_str());
+}
+
 void Membership::start(core::ThreadLevel level, User user) {
+  const int64_t begin_ns = now_ns();
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (runtime_ == nullptr)
       enter_job(level);
     else if (users_ == 0)
       come_back();
+    start_recorder(begin_ns);
     if (level > process_.threads.level) raise_level(level);
     const bool first = users_++ == 0;
     the_process = &process_;
@@ -175,6 +195,7 @@ void Membership::start(core::ThreadLevel level, User user) {
     if (first) watch_events();
   }
   if (user == User::kWorld) runtime_->enter_world();
+  if (trace::is_on()) trace::record_started(core::current_call.call, begin_ns);
 }
 
 void Membership::end_world() {
@@ -200,6 +221,7 @@ void Membership::stop(User user) {
     runtime_->see_off();
   guard.lock();
   if (--users_ > 0) return;
+  trace::leave();
   the_process = nullptr;
   PartitionedRequest::abandon_all();
   if (was_provided_) {

@@ -36,6 +36,7 @@ class Membership {
 
  private:
   void enter_job(core::ThreadLevel level);
+  void start_recorder(int64_t begin_ns);
   void come_back();
   void rest() noexcept;
   void leave_job();

@@ -145,7 +145,7 @@ class PersistentBuffered final : public BufferedRequest {
  public:
   PersistentBuffered(const pml::Buffer& data, const pml::Envelope& to)
       : data_(data), to_(to), type_(data.type) {
-    persistent_ = true;
+    traits_.persistent = true;
     set_active(false);
     communicator = to.communicator;
     channel = &communicator->channel();

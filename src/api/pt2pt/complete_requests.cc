@@ -17,7 +17,7 @@ class NullRequest final : public core::Request {
  public:
   explicit NullRequest(core::HandleTable& table, bool persistent) : table_(table) {
     outcome = kFromNobody;
-    persistent_ = persistent;
+    traits_.persistent = persistent;
     set_active(!persistent);
     complete();
     table_.insert(*this);

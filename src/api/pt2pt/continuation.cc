@@ -31,7 +31,7 @@ int no_continuation() noexcept {
 ContinuationRequest::ContinuationRequest(int max_poll, int flags)
     : most_(max_poll > 0 ? static_cast<size_t>(max_poll) : SIZE_MAX),
       poll_only_((flags & MPIX_CONT_POLL_ONLY) != 0) {
-  persistent_ = true;
+  traits_.persistent = true;
   set_active(false);
   runs_functions_ = true;
   complete();

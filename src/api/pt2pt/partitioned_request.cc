@@ -48,7 +48,7 @@ PartitionedRequest::PartitionedRequest(const pml::Buffer& partition, int partiti
                                        const pml::Envelope& envelope)
     : partition_(partition), partitions_(partitions), envelope_(envelope) {
   the_process->handles.insert(*this);
-  persistent_ = true;
+  traits_.persistent = true;
   set_active(false);
   complete();
   communicator = envelope.communicator;

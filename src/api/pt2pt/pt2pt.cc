@@ -10,6 +10,7 @@
 #include "core/request.hpp"
 #include "mpix.h"
 #include "pml/pml.hpp"
+#include "trace/recorder.hpp"
 
 namespace tern::api {
 namespace {
@@ -41,6 +42,7 @@ int finish(core::Request& request, core::Outcome* outcome) noexcept {
   int code = request.outcome.error;
   if (TERN_UNLIKELY(code == MPIX_ERR_PROC_FAILED_PENDING)) code = end_pending(request);
   if (outcome != nullptr) *outcome = request.outcome;
+  if (trace::is_on()) trace::last_matched() = {request.notes.message, request.notes.matched_ns};
   if (code != MPI_SUCCESS)
     code =
         fail(code, "%s",

@@ -21,6 +21,17 @@ int fail_with(core::Request& request, int code, const char* text) noexcept {
   return fail_on(raised_on, code, "%s", text);
 }
 
+namespace {
+
+/// Whether the request stays.
+TERN_COLD bool end_special(core::Request& request) noexcept {
+  request.record_completion();
+  if (request.persistent()) request.set_active(false);
+  return request.persistent();
+}
+
+}  // namespace
+
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
   int code = request.deliver(!request.persistent());
@@ -36,12 +47,9 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
                      : request.error_text == nullptr ? "the operation failed"
                                                      : request.error_text->c_str());
   if (TERN_UNLIKELY(code == MPIX_ERR_PROC_FAILED_PENDING)) return code;  // still active
-  if (request.persistent()) {
-    request.set_active(false);
-  } else {
-    *handle = MPI_REQUEST_NULL;
-    request.release();
-  }
+  if (TERN_UNLIKELY(request.special()) && end_special(request)) return code;
+  *handle = MPI_REQUEST_NULL;
+  request.release();
   return code;
 }
 
@@ -205,11 +213,11 @@ int collect_some(const Requests& requests, MPI_Request* handles, int* outcount, 
 }  // namespace
 
 int wait(MPI_Request* request, MPI_Status* status) noexcept {
-  if (idle(*request)) {
+  core::Request* const waited = find_active(*request);
+  if (waited == nullptr) {
     core::fill_empty_status(status);
     return MPI_SUCCESS;
   }
-  core::Request* waited = find_request(*request);
   if (TERN_UNLIKELY(waited->runs_functions()))
     wait_and_run(*waited);
   else if (!waited->done())
@@ -221,11 +229,11 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
   *flag = 1;
-  if (idle(*request)) {
+  core::Request* const tested = find_active(*request);
+  if (tested == nullptr) {
     core::fill_empty_status(status);
     return MPI_SUCCESS;
   }
-  core::Request* tested = find_request(*request);
   if (!tested->done()) poll_once(*tested);
   if (tested->done()) return collect(*tested, request, status, false);
   *flag = 0;

@@ -34,6 +34,12 @@ inline bool idle(MPI_Request handle) noexcept {
   return request != nullptr && !request->active();
 }
 
+/// find_active() takes a valid handle, and returns null for an idle one.
+inline core::Request* find_active(MPI_Request handle) noexcept {
+  core::Request* const found = handle == MPI_REQUEST_NULL ? nullptr : find_request(handle);
+  return found != nullptr && found->active() ? found : nullptr;
+}
+
 inline int bad_request(MPI_Request handle, int position) noexcept {
   return fail(
       MPI_ERR_REQUEST,

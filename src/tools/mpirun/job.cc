@@ -51,6 +51,7 @@ Job::Job(Surroundings& all, int number, Options options, Places places,
              words_of_world()}),
       environment_(inherited, facts_),
       places_(std::move(places)) {
+  record_ranks();
   if (number_ == 0) pmix_ = std::make_unique<PmixServer>(all.loop, facts_, meeting_, all.guard);
   set_environment();
   outputs.on_lost = [this](int error) { all_.on_lost_output(error); };
@@ -79,7 +80,19 @@ void Job::set_environment() {
   if (parent_) environment_.set(boot::kParentVariable, parent_->port);
   environment_.set(boot::kBootVariable, std::to_string(meeting_.memory.get()));
   environment_.set(boot::kBootPidVariable, std::to_string(::getpid()));
+  if (recording_ != nullptr) environment_.set(trace::kAreaVariable, recording_->words());
   for (const auto& [name, value] : options_.environment) environment_.set(name, value);
+}
+
+void Job::record_ranks() {
+  const Params params = parameters_of(options_);
+  if (!all_.trace.valid() && params.profile.empty()) return;
+  try {
+    recording_ = std::make_unique<Recording>(
+        loop_, all_.trace, params, facts_, [this](const std::string& text) { outputs.say(text); });
+  } catch (const Error& error) {
+    outputs.say(strf("the ranks are not recorded: %s", error.what()));
+  }
 }
 
 void Job::start(const std::vector<std::string>& paths) {
@@ -164,6 +177,10 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
   request.inherited[0] = meeting_.memory.get();
   request.inherited[1] = meeting_.event.get();
   request.inherited[2] = meeting_.keeper_end.get();
+  if (recording_ != nullptr) {
+    request.inherited[3] = recording_->descriptor();
+    recording_->add_rank(number_, number, *rank.app);
+  }
   rank.guarded = all_.guard.free_place();
   request.announce = rank.guarded;
   request.signal_mask = &all_.signal_mask;

@@ -25,6 +25,7 @@
 #include "tools/mpirun/outputs.hpp"
 #include "tools/mpirun/placement.hpp"
 #include "tools/mpirun/pmix_server.hpp"
+#include "tools/mpirun/recording.hpp"
 #include "tools/mpirun/surroundings.hpp"
 
 namespace tern::mpirun {
@@ -87,6 +88,9 @@ class Job {
   [[nodiscard]] Fd connect_input(const Rank& rank);
   void set_environment();
   void hand_out_learnt();
+  void record_ranks();
+  void end_record(const Rank& rank, const siginfo_t& how);
+  void print_profile();
   void on_exit(Rank& rank);
   void look_again(Rank& rank);
   void judge(Rank& rank, const siginfo_t& how);
@@ -118,6 +122,7 @@ class Job {
   std::unique_ptr<PmixServer> pmix_;  // libpmix serves one world
   Environment environment_;
   std::unique_ptr<Feed> feed_;
+  std::unique_ptr<Recording> recording_;  // null: no trace, no profile
   Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;

@@ -86,7 +86,6 @@ constexpr Answer kElsewhere[] = {
    "is not supported: there are no checkpoints"},
   {"gpus-per-proc gpu-subdevs-per-proc",
    "is not supported; set CUDA_VISIBLE_DEVICES from OMPI_COMM_WORLD_LOCAL_RANK in a wrapper (man mpirun)"},
-  {"profile", "is not supported; start a profiler per rank: mpirun -n 4 perf record ./program"},
   {"gtool gtoolfile", "is not supported; put the tool before the program, in a separate section between ':'"},
   // srun
   {"ntasks", "is srun's; use -n"},

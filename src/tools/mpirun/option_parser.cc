@@ -156,9 +156,10 @@ std::size_t OptionParser::take_option(const std::vector<std::string>& words, std
   if (row == nullptr && ignored == nullptr)
     throw Error(MPI_ERR_ARG, at_place(unknown_option(option_, name)));
   const int needed = row != nullptr ? row->values : ignored->values;
+  if (needed == kOptional && values.empty()) values.push_back(nullptr);
   while (static_cast<int>(values.size()) < needed && at < words.size() && words[at] != ":")
     values.push_back(words[at++].c_str());
-  if (static_cast<int>(values.size()) != needed)
+  if (needed != kOptional && static_cast<int>(values.size()) != needed)
     refuse(strf("takes %d value%s%s", needed, needed == 1 ? "" : "s",
                 row != nullptr ? "; mpirun --help shows it" : ""));
   if (row != nullptr)

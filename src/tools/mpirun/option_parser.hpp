@@ -56,9 +56,11 @@ class OptionParser {
   bool read_app_file_ = false;
 };
 
+inline constexpr int kOptional = -1;
+
 struct OptionRow {
   const char* names;  // separated by spaces, without dashes; messages use the first
-  int values;
+  int values;         // kOptional: one behind '=', or none
   const char* shown;  // for --help; nullptr: hidden
   const char* meaning;
   void (*act)(OptionParser&, const char* const* values);

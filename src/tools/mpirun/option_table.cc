@@ -138,6 +138,24 @@ void set_parameter(Parser& p, Values v) {
   p.variable(&p.options.environment, name, equals + 1);
 }
 
+void set_checked(Parser& p, const char* name, const char* value) {
+  try {
+    Params().set(name, value);
+  } catch (const Error& error) {
+    p.refuse(error.what());
+  }
+  p.variable(&p.options.environment, name, value);
+}
+void set_profile(Parser& p, Values v) {
+  if (v[0] != nullptr && *v[0] == '\0') p.refuse("needs the name of a file, or no '='");
+  p.variable(&p.options.environment, "TERN_PROFILE", v[0] == nullptr ? "1" : v[0]);
+}
+void set_trace(Parser& p, Values v) {
+  if (*v[0] == '\0') p.refuse("needs the name of a file");
+  p.variable(&p.options.environment, "TERN_TRACE", v[0]);
+}
+void set_trace_buffer(Parser& p, Values v) { set_checked(p, "TERN_TRACE_BUFFER", v[0]); }
+
 void survive(Parser& p) { p.variable(&p.options.environment, "TERN_FT", "1"); }
 void set_recovery(Parser& p, Values) { survive(p); }
 
@@ -215,6 +233,10 @@ constexpr OptionRow kRows[] = {
   {"timestamp timestamp-output", 0, "--timestamp", "prefix output lines with the time", set_timestamp},
   {"quiet q", 0, "-q, --quiet", "print errors only, no remarks", set_quiet},
   {"", 0, "The job:", nullptr, nullptr},
+  {"profile", kOptional, "--profile[=FILE]", "print time in MPI and waits at the end; FILE: also as JSON", set_profile},
+  {"trace", 1, "--trace FILE", "record every MPI call for tern_trace", set_trace},
+  {"trace-buffer", 1, "--trace-buffer SIZE", "memory per thread for records on their way to the file (default 4m)",
+   set_trace_buffer},
   {"timeout maxtime", 1, "--timeout SECONDS", "end the job after this time with exit code 124", set_timeout},
   {"usize", 1, "--usize N", "MPI_UNIVERSE_SIZE, the ranks that programs may start in all (default: the allowed processors)",
    set_universe},

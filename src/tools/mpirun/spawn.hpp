@@ -23,7 +23,7 @@ struct Spawn {
   const char* directory = nullptr;
   const std::vector<int>* cpus = nullptr;
   int input = 0, output = 1, error = 2;
-  int inherited[3] = {-1, -1, -1};
+  int inherited[4] = {-1, -1, -1, -1};
   volatile pid_t* announce = nullptr;  // receives the pid before exec
   const sigset_t* signal_mask = nullptr;
   const rlimit* open_files = nullptr;

@@ -11,6 +11,7 @@
 #include "tools/mpirun/guard.hpp"
 #include "tools/mpirun/loop.hpp"
 #include "tools/mpirun/outputs.hpp"
+#include "trace/trace_file.hpp"
 
 namespace tern::mpirun {
 
@@ -44,6 +45,7 @@ class Surroundings {
   const sigset_t signal_mask;  // of mpirun's start
   const rlimit open_files;     // of mpirun's start
   std::string door;            // empty: no rank can start a world
+  trace::TraceFile trace;      // of all worlds
 };
 
 }  // namespace tern::mpirun

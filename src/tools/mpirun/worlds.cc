@@ -68,6 +68,8 @@ Worlds::Worlds(Loop& the_loop, const Options& options, const sigset_t& mask)
 void Worlds::start(Places places) {
   refuse_without_room(options_);
   const std::vector<std::string> paths = find_programs(options_, std::getenv("PATH"));
+  if (const std::string path = parameters_of(options_).trace; !path.empty())
+    trace = trace::TraceFile(path);
   guard.keep_alive(loop);
   for (const std::string& complaint : parameter_complaints(options_)) console.say(complaint);
   if (options_.timeout_s > 0) loop.after(options_.timeout_s, [this] { on_timeout(); });

@@ -183,6 +183,11 @@ TEST(Params, WordsAreOneOrSomeOfThoseInTheTable) {
   EXPECT_EQ(params.get("TERN_HANG"), "120");
   params.set("TERN_HANG", "1500ms");
   EXPECT_EQ(params.get("TERN_HANG"), "1500ms");
+  params.set("TERN_TRACE", "a,b");
+  EXPECT_EQ(params.trace, "a,b");
+  params.set("TERN_TRACE_BUFFER", "64k");
+  EXPECT_EQ(params.trace_buffer, 65536);
+  EXPECT_THROW(params.set("TERN_TRACE_BUFFER", "1k"), Error);
   for (const char* wrong : {"", "types,", "types leaks", "Types"})
     EXPECT_THROW(params.set("TERN_CHECK", wrong), Error) << wrong;
   for (const char* wrong : {"json:", "2", "0,1"})

@@ -252,6 +252,19 @@ TEST(Options, Switches) {
   EXPECT_TRUE(parse_options({"-V"}).version);
 }
 
+TEST(Options, ProfileAndTraceSetParameters) {
+  EXPECT_EQ(parse_options({"--profile", "a"}).environment, (Pairs{{"TERN_PROFILE", "1"}}));
+  EXPECT_EQ(parse_options({"--profile=p.json", "a"}).environment,
+            (Pairs{{"TERN_PROFILE", "p.json"}}));
+  EXPECT_EQ(parse_options({"--trace=t", "--trace-buffer", "1m", "a"}).environment,
+            (Pairs{{"TERN_TRACE", "t"}, {"TERN_TRACE_BUFFER", "1m"}}));
+  EXPECT_EQ(parse_options({"--profile", "a"}).apps[0].command[0], "a");
+  EXPECT_SAYS(refusal({"--profile=", "a"}), "needs the name of a file");
+  EXPECT_SAYS(refusal({"--trace=", "a"}), "needs the name of a file");
+  EXPECT_SAYS(refusal({"--trace"}), "takes 1 value");
+  EXPECT_SAYS(refusal({"--trace-buffer", "tiny", "a"}), "\"tiny\"");
+}
+
 TEST(Options, TwoDashesEndThem) {
   EXPECT_EQ(parse_options({"-n", "2", "--", "a"}).apps[0].command[0], "a");
   EXPECT_EQ(parse_options({"--", "-a", "-n"}).apps[0].command,

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mpirun/recording.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace tern::mpirun {
+namespace {
+
+constexpr double kBusyRound = 0.001, kRound = 0.005;  // seconds between drains
+
+}  // namespace
+
+Recording::Recording(Loop& loop, trace::TraceFile& file, const Params& params,
+                     const JobFacts& facts, std::function<void(const std::string&)> say)
+    : loop_(loop),
+      file_(file),
+      facts_(facts),
+      say_(std::move(say)),
+      profile_(params.profile == "0" ? "" : params.profile),
+      sizes_(file.valid() ? trace::ring_sizes(static_cast<uint64_t>(params.trace_buffer))
+                          : trace::AreaSizes{}),
+      memory_(make_memfd("tern-trace", sizes_.bytes() * static_cast<size_t>(facts.size))),
+      map_(Mapping::shared(memory_.get(), sizes_.bytes() * static_cast<size_t>(facts.size))) {
+  drains_.resize(static_cast<size_t>(facts.size));
+  if (file_.valid()) loop_.after(kRound, this, [this] { run(); });
+}
+
+Recording::~Recording() {
+  loop_.forget_timers(this);
+  for (const auto& drain : drains_)
+    if (drain != nullptr) drain->finish("left behind", true);
+  complain();
+}
+
+std::string Recording::words() const {
+  return strf("%d %llu", memory_.get(), static_cast<unsigned long long>(sizes_.ring_records));
+}
+
+void Recording::add_rank(int world, int rank, const App& app) {
+  std::string command;
+  for (const std::string& word : app.command) command += (command.empty() ? "" : " ") + word;
+  area(rank).head().magic = trace::kAreaMagic;
+  if (rank == 0) program_ = app.command.front();
+  if (!file_.valid()) return;
+  drains_[static_cast<size_t>(rank)] = std::make_unique<trace::Drain>(
+      file_, area(rank), trace::ProcessFacts{world, rank, facts_.size, facts_.host, command});
+}
+
+void Recording::end_rank(int rank, const std::string& words, bool killed) {
+  const auto& drain = drains_[static_cast<size_t>(rank)];
+  if (drain != nullptr) drain->finish(words, killed);
+  complain();
+}
+
+trace::Area Recording::area(int rank) const noexcept {
+  return {map_.data() + sizes_.bytes() * static_cast<size_t>(rank), sizes_};
+}
+
+std::string Recording::page() {
+  if (profile_.empty()) return {};
+  trace::Page page(program_);
+  for (int rank = 0; rank < facts_.size; ++rank) page.add(rank, area(rank));
+  if (page.empty()) return {};
+  if (profile_ == "1") return page.text();
+  std::FILE* const file = std::fopen(profile_.c_str(), "we");
+  const std::string json = page.json();
+  const bool written =
+      file != nullptr && std::fwrite(json.data(), 1, json.size(), file) == json.size();
+  const int error = errno;
+  if ((file == nullptr || std::fclose(file) != 0) || !written)
+    say_(strf("cannot write the profile %s: %s", profile_.c_str(), std::strerror(error)));
+  return page.text();
+}
+
+void Recording::run() {
+  size_t most = 0;
+  for (const auto& drain : drains_)
+    if (drain != nullptr) most = std::max(most, drain->run());
+  complain();
+  const bool busy = most * 4 > sizes_.ring_records;
+  loop_.after(busy ? kBusyRound : kRound, this, [this] { run(); });
+}
+
+void Recording::complain() {
+  const std::string words = file_.take_complaint();
+  if (!words.empty()) say_(words);
+}
+
+}  // namespace tern::mpirun

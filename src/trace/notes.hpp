@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notes: the recorder's fields in communicators and requests. Without a recorder they stay empty.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "trace/format.hpp"
+#include "trace/numbers.hpp"
+
+namespace tern::trace {
+
+/// A flag that spins: calls of several threads meet here for some nanoseconds.
+class SpinLock {
+ public:
+  void lock() noexcept {
+    while (taken_.exchange(true, std::memory_order_acquire)) {
+    }
+  }
+  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+struct CommNotes {
+  uint32_t number = 0;  // line "comm"
+  std::atomic<uint64_t> collectives{0};
+  SpinLock sending;
+  MessageNumbers sent;      // under `sending`
+  MessageNumbers received;  // under the channel's lock
+};
+
+struct RequestNotes {
+  uint32_t number = 0;  // Record::request; 0: not recorded
+  RecordKind done = RecordKind::kCall;
+  bool shared = false;       // one complete request of many sends
+  bool partitioned = false;  // matches apart from other messages
+  uint32_t comm = 0;
+  int32_t peer = kNoPeer, tag = -1;  // of a send or collective
+  uint8_t flags = 0;
+  int64_t bytes = -1;
+  CommNotes* in = nullptr;  // of a persistent request, which keeps its communicator
+  uint64_t message = 0;     // number of the send, collective, or matched message
+  int64_t matched_ns = 0;   // a receive that was posted before its message: when it came
+};
+
+}  // namespace tern::trace

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/page.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/param_names.hpp"
+
+namespace tern::trace {
+namespace {
+
+constexpr double kLeastShare = 0.01;     // of a wait state
+constexpr double kLeastSeconds = 0.001;  // the same
+constexpr size_t kMostSites = 10, kMostWaits = 6;
+
+/// The lines of definitions of one process.
+class Names {
+ public:
+  explicit Names(const Area& area) {
+    const uint64_t bytes = std::min<uint64_t>(
+        area.head().definitions.load(std::memory_order_acquire), kDefinitionBytes);
+    std::string_view rest(area.definitions(), bytes);
+    for (size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      take(split(std::string(rest.substr(0, end)), '\t'));
+      rest.remove_prefix(end + 1);
+    }
+  }
+  struct Comm {
+    std::string key, name;
+    std::vector<int> members;  // world ranks
+  };
+  [[nodiscard]] std::string function(uint32_t number) const { return value(functions_, number); }
+  [[nodiscard]] std::string site(uint32_t number) const { return value(sites_, number); }
+  [[nodiscard]] const Comm& comm(uint32_t number) const {
+    static const Comm none;
+    const auto found = comms_.find(number);
+    return found == comms_.end() ? none : found->second;
+  }
+
+ private:
+  using Table = std::unordered_map<uint32_t, std::string>;
+  [[nodiscard]] static std::string value(const Table& table, uint32_t number) {
+    const auto found = table.find(number);
+    return found == table.end() ? std::string() : found->second;
+  }
+  static std::vector<int> ranks_of(const std::string& text) {
+    std::vector<int> ranks;
+    for (const std::string& run : split(text, ',')) {
+      int first = 0, last = 0;
+      const int read = std::sscanf(run.c_str(), "%d-%d", &first, &last);
+      if (read == 1) last = first;
+      for (int rank = first; read >= 1 && rank <= last; ++rank) ranks.push_back(rank);
+      if (read < 1) ranks.push_back(-1);  // of another world
+    }
+    return ranks;
+  }
+  void take(const std::vector<std::string>& fields) {
+    if (fields.size() < 3) return;
+    const auto number = static_cast<uint32_t>(std::strtoul(fields[1].c_str(), nullptr, 10));
+    if (fields[0] == "function") functions_[number] = fields[2];
+    if (fields[0] == "site") sites_[number] = fields[2];
+    if (fields[0] == "comm" && fields.size() > 5)
+      comms_[number] = {fields[2], fields[3], ranks_of(fields[5] == "-" ? fields[4] : fields[5])};
+  }
+
+  Table functions_, sites_;
+  std::unordered_map<uint32_t, Comm> comms_;
+};
+
+/// "solve" of "/path/program(solve+0x1f)"; "program+0x11f9" without a symbol.
+std::string short_frame(const std::string& frame) {
+  const size_t open = frame.find('(');
+  if (open != std::string::npos)
+    return frame.substr(open + 1, frame.find_first_of("+)", open) - open - 1);
+  const size_t slash = frame.rfind('/');
+  return slash == std::string::npos ? frame : frame.substr(slash + 1);
+}
+
+std::string short_site(const std::string& site) {
+  const std::vector<std::string> frames = split(site, ';');
+  if (frames.empty() || frames[0].empty()) return "unknown";
+  std::string text = short_frame(frames[0]);
+  if (frames.size() > 1) text += " < " + short_frame(frames[1]);
+  return text;
+}
+
+bool begins_mpi(const std::string& function) {
+  return function.find("_Init") != std::string::npos ||
+         function.find("Session_init") != std::string::npos;
+}
+
+std::string count_in_words(double value) {
+  if (value < 10000) return strf("%.0f", value);
+  if (value < 1e7) return strf("%.0f k", value * 1e-3);
+  return value < 1e10 ? strf("%.0f M", value * 1e-6) : strf("%.0f G", value * 1e-9);
+}
+
+const char* cure_of(WaitState::Kind kind) {
+  switch (kind) {
+    case WaitState::Kind::kLateSender:
+      return "send earlier, or let the receiver work until then (MPI_Irecv)";
+    case WaitState::Kind::kLateRank:
+      return "give the late rank less work, or use the nonblocking form";
+    case WaitState::Kind::kEarlyEnd:
+      return "divide the work evenly; the other ranks were done";
+  }
+  return "";
+}
+
+std::string quoted_json(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+void Page::add(int rank, const Area& area) {
+  const AreaHead& head = area.head();
+  if (head.pid.load(std::memory_order_acquire) == 0) return;
+  const Names names(area);
+  const int64_t end = head.end_ns.load() != 0 ? head.end_ns.load() : now_ns();
+  RankTime time{rank, end - head.begin_ns, 0};
+  const auto* const rows = reinterpret_cast<const ProfileRow*>(area.profile());
+  const size_t used =
+      std::min<size_t>(head.profile_rows.load(std::memory_order_acquire), kProfileRows);
+  for (size_t i = 0; i < used; ++i) {
+    const ProfileRow& row = rows[i];
+    const std::string function =
+        row.function == UINT16_MAX ? "other calls" : names.function(row.function);
+    if (begins_mpi(function)) {
+      time.run_ns -= row.ns;
+      continue;
+    }
+    const Names::Comm& comm = names.comm(row.comm);
+    Site& site = sites_[{function, names.site(row.site), comm.key}];
+    site.comm = comm.name;
+    site.kind = static_cast<RecordKind>(row.kind);
+    site.calls += row.calls;
+    site.bytes += row.bytes;
+    site.ns += row.ns;
+    site.most_ns = std::max(site.most_ns, row.most_ns);
+    site.waited_ns += row.waited_ns;
+    site.failed += row.failed;
+    for (size_t size = 0; size < kSizeClasses; ++size) site.sizes[size] += row.sizes[size];
+    site.by_rank[rank] += row.ns;
+    if (row.waited_ns > 0) {
+      const bool known = row.cause >= 0 && static_cast<size_t>(row.cause) < comm.members.size();
+      site.by_cause[known ? comm.members[static_cast<size_t>(row.cause)] : -1] += row.waited_ns;
+    }
+    time.mpi_ns += row.ns;
+  }
+  ranks_.push_back(time);
+}
+
+double Page::all_seconds() const noexcept {
+  double sum = 0;
+  for (const RankTime& time : ranks_) sum += static_cast<double>(time.run_ns) * 1e-9;
+  return std::max(sum, 1e-9);
+}
+
+std::vector<const Page::SiteRow*> Page::by_time() const {
+  std::vector<const SiteRow*> rows;
+  for (const auto& row : sites_) rows.push_back(&row);
+  std::sort(rows.begin(), rows.end(),
+            [](const auto* a, const auto* b) { return a->second.ns > b->second.ns; });
+  return rows;
+}
+
+// The calls of one communicator from all sites: members may call from different places.
+void Page::add_late_ranks(std::vector<WaitState>* found) const {
+  struct Group {
+    std::map<int, int64_t> by_rank;
+    int64_t most_ns = 0;
+    std::string site;
+  };
+  std::map<std::pair<std::string, std::string>, Group> groups;
+  for (const auto& [key, site] : sites_) {
+    const bool ends = std::get<0>(key) == "MPI_Finalize";
+    if (site.kind != RecordKind::kCollective && !ends) continue;
+    Group& group = groups[{std::get<0>(key), std::get<2>(key)}];
+    for (const auto& [rank, ns] : site.by_rank) group.by_rank[rank] += ns;
+    if (site.ns >= group.most_ns) {
+      group.most_ns = site.ns;
+      group.site = std::get<1>(key);
+    }
+  }
+  for (const auto& [key, group] : groups) {
+    if (group.by_rank.size() < 2) continue;
+    const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const auto last = std::min_element(group.by_rank.begin(), group.by_rank.end(), less);
+    int64_t waited = 0;
+    for (const auto& [rank, ns] : group.by_rank) waited += ns - last->second;
+    const bool ends = key.first == "MPI_Finalize";
+    found->push_back({ends ? WaitState::Kind::kEarlyEnd : WaitState::Kind::kLateRank, key.first,
+                      group.site, static_cast<double>(waited) * 1e-9, 0, last->first});
+  }
+}
+
+std::vector<WaitState> Page::waits() const {
+  std::vector<WaitState> found;
+  for (const auto& [key, site] : sites_) {
+    if (site.waited_ns <= 0) continue;
+    const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const auto most = std::max_element(site.by_cause.begin(), site.by_cause.end(), less);
+    const bool clear = most->second * 2 > site.waited_ns;
+    found.push_back({WaitState::Kind::kLateSender, std::get<0>(key), std::get<1>(key),
+                     static_cast<double>(site.waited_ns) * 1e-9, 0, clear ? most->first : -1});
+  }
+  add_late_ranks(&found);
+  for (WaitState& state : found) state.share = state.seconds / all_seconds();
+  std::erase_if(found, [](const WaitState& state) {
+    return state.seconds < kLeastSeconds || state.share < kLeastShare;
+  });
+  std::sort(found.begin(), found.end(),
+            [](const WaitState& a, const WaitState& b) { return a.seconds > b.seconds; });
+  return found;
+}
+
+std::string Page::share_lines() const {
+  const auto share = [](const RankTime& time) {
+    return static_cast<double>(time.mpi_ns) /
+           static_cast<double>(std::max<int64_t>(time.run_ns, 1));
+  };
+  const auto less = [&](const RankTime& a, const RankTime& b) { return share(a) < share(b); };
+  const auto [least, most] = std::minmax_element(ranks_.begin(), ranks_.end(), less);
+  double sum = 0;
+  int64_t longest = 0;
+  for (const RankTime& time : ranks_) {
+    sum += share(time);
+    longest = std::max(longest, time.run_ns);
+  }
+  return strf(
+      "Profile of %s: %zu rank%s, %.3f s\nTime in MPI: mean %.1f %%, least %.1f %% (rank %d), "
+      "most %.1f %% (rank %d)\n",
+      program_.c_str(), ranks_.size(), ranks_.size() == 1 ? "" : "s",
+      static_cast<double>(longest) * 1e-9, 100 * sum / static_cast<double>(ranks_.size()),
+      100 * share(*least), least->rank, 100 * share(*most), most->rank);
+}
+
+std::string Page::site_lines() const {
+  std::string text =
+      "\n  share    seconds     calls  mean us  longest us  bytes/call  call, and caller < its "
+      "caller\n";
+  const std::vector<const SiteRow*> rows = by_time();
+  for (size_t i = 0; i < std::min(rows.size(), kMostSites); ++i) {
+    const auto& [key, site] = *rows[i];
+    const double seconds = static_cast<double>(site.ns) * 1e-9;
+    const auto calls = static_cast<double>(std::max<int64_t>(site.calls, 1));
+    text += strf(
+        "%6.1f %%  %9.3f  %8s  %7s  %10s  %10s  %s at %s\n", 100 * seconds / all_seconds(), seconds,
+        count_in_words(calls).c_str(), count_in_words(seconds * 1e6 / calls).c_str(),
+        count_in_words(static_cast<double>(site.most_ns) * 1e-3).c_str(),
+        site.bytes == 0 ? "-" : count_in_words(static_cast<double>(site.bytes) / calls).c_str(),
+        std::get<0>(key).c_str(), short_site(std::get<1>(key)).c_str());
+  }
+  if (rows.size() > kMostSites)
+    text += strf("         and %zu more places\n", rows.size() - kMostSites);
+  return text;
+}
+
+std::string Page::wait_lines() const {
+  const std::vector<WaitState> found = waits();
+  if (found.empty()) return "\nNo wait for another rank takes a hundredth of the time.\n";
+  std::string text = "\nWaits for other ranks:\n";
+  for (size_t i = 0; i < std::min(found.size(), kMostWaits); ++i) {
+    const WaitState& state = found[i];
+    const std::string whom = state.cause < 0 ? "several ranks" : strf("rank %d", state.cause);
+    const std::string where = state.function + " at " + short_site(state.site);
+    const char* why = state.kind == WaitState::Kind::kLateSender
+                          ? "sent after the receive was called"
+                      : state.kind == WaitState::Kind::kLateRank ? "came last"
+                                                                 : "ended last";
+    text +=
+        strf("%6.1f %%  %9.3f s  %s: %s %s\n                      cure: %s\n", 100 * state.share,
+             state.seconds, where.c_str(), whom.c_str(), why, cure_of(state.kind));
+  }
+  if (found.size() > kMostWaits)
+    text += strf("         and %zu more waits\n", found.size() - kMostWaits);
+  return text;
+}
+
+std::string Page::text() const { return share_lines() + site_lines() + wait_lines(); }
+
+std::string Page::json() const {
+  std::string text = strf("{\"program\": %s,\n \"ranks\": [", quoted_json(program_).c_str());
+  const char* comma = "";
+  for (const RankTime& time : ranks_) {
+    text += strf("%s\n  {\"rank\": %d, \"seconds\": %.9f, \"mpi_seconds\": %.9f}", comma, time.rank,
+                 static_cast<double>(time.run_ns) * 1e-9, static_cast<double>(time.mpi_ns) * 1e-9);
+    comma = ",";
+  }
+  text += "],\n \"sites\": [";
+  comma = "";
+  for (const SiteRow* const row : by_time()) {
+    const Site& site = row->second;
+    text +=
+        strf("%s\n  {\"function\": %s, \"site\": %s, \"communicator\": %s, \"calls\": %" PRId64
+             ", \"failed\": %" PRId64 ", \"bytes\": %" PRId64
+             ", \"seconds\": %.9f, \"longest_seconds\": %.9f, \"late_sender_seconds\": %.9f, "
+             "\"sizes\": [",
+             comma, quoted_json(std::get<0>(row->first)).c_str(),
+             quoted_json(std::get<1>(row->first)).c_str(), quoted_json(site.comm).c_str(),
+             site.calls, site.failed, site.bytes, static_cast<double>(site.ns) * 1e-9,
+             static_cast<double>(site.most_ns) * 1e-9, static_cast<double>(site.waited_ns) * 1e-9);
+    for (size_t i = 0; i < kSizeClasses; ++i)
+      text += strf("%s%" PRIu64, i == 0 ? "" : ", ", site.sizes[i]);
+    text += "], \"rank_seconds\": {";
+    const char* inner = "";
+    for (const auto& [rank, ns] : site.by_rank) {
+      text += strf("%s\"%d\": %.9f", inner, rank, static_cast<double>(ns) * 1e-9);
+      inner = ", ";
+    }
+    text += "}}";
+    comma = ",";
+  }
+  text += "],\n \"waits\": [";
+  comma = "";
+  for (const WaitState& state : waits()) {
+    const char* kind = state.kind == WaitState::Kind::kLateSender ? "late sender"
+                       : state.kind == WaitState::Kind::kLateRank ? "late rank"
+                                                                  : "early end";
+    text += strf(
+        "%s\n  {\"kind\": \"%s\", \"function\": %s, \"site\": %s, \"seconds\": %.9f, \"share\": "
+        "%.6f, \"cause\": %d, \"cure\": %s}",
+        comma, kind, quoted_json(state.function).c_str(), quoted_json(state.site).c_str(),
+        state.seconds, state.share, state.cause, quoted_json(cure_of(state.kind)).c_str());
+    comma = ",";
+  }
+  return text + "]}\n";
+}
+
+}  // namespace tern::trace

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Page: the report of a job's profiles, as text for a terminal and as JSON.
+// Waits: a rank knows how long it waited before a message came (late sender). In a collective call
+// all ranks leave together, so a rank that spends least time inside came last, and the others'
+// further time is their wait for this rank.
+// Lifetime: the Areas'. Threads: one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "trace/area.hpp"
+#include "trace/profile.hpp"
+
+namespace tern::trace {
+
+/// A wait state, of all ranks together.
+struct WaitState {
+  enum class Kind : uint8_t { kLateSender, kLateRank, kEarlyEnd } kind = Kind::kLateSender;
+  std::string function, site;
+  double seconds = 0, share = 0;  // of all ranks' time
+  int cause = -1;                 // world rank; -1: several
+};
+
+class Page {
+ public:
+  explicit Page(std::string program) : program_(std::move(program)) {}
+  /// A rank that never recorded adds nothing.
+  void add(int rank, const Area& area);
+  [[nodiscard]] bool empty() const noexcept { return ranks_.empty(); }
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string json() const;
+  /// The largest first; those below a hundredth of the time are missing.
+  [[nodiscard]] std::vector<WaitState> waits() const;
+
+ private:
+  using SiteKey = std::tuple<std::string, std::string, std::string>;  // function, site, comm's key
+  struct Site {
+    std::string comm;  // name
+    RecordKind kind = RecordKind::kCall;
+    int64_t calls = 0, bytes = 0, ns = 0, most_ns = 0, waited_ns = 0, failed = 0;
+    std::array<uint64_t, kSizeClasses> sizes{};
+    std::map<int, int64_t> by_rank, by_cause;  // ns
+  };
+  struct RankTime {
+    int rank = 0;
+    int64_t run_ns = 0, mpi_ns = 0;
+  };
+  using SiteRow = std::pair<const SiteKey, Site>;
+
+  [[nodiscard]] std::vector<const SiteRow*> by_time() const;
+  [[nodiscard]] double all_seconds() const noexcept;
+  void add_late_ranks(std::vector<WaitState>* found) const;
+  [[nodiscard]] std::string share_lines() const;
+  [[nodiscard]] std::string site_lines() const;
+  [[nodiscard]] std::string wait_lines() const;
+
+  std::string program_;
+  std::vector<RankTime> ranks_;
+  std::map<SiteKey, Site> sites_;
+};
+
+}  // namespace tern::trace

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/profile.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+namespace tern::trace {
+namespace {
+
+template <class Number>
+void increase(Number& counter, Number more, bool several_threads) noexcept {
+  std::atomic_ref<Number> shared(counter);
+  if (several_threads)
+    shared.fetch_add(more, std::memory_order_relaxed);
+  else
+    shared.store(shared.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+/// The rank with most waits, by majority vote: rivals lower the count of the leading rank.
+void vote(ProfileRow& row, const ProfiledCall& call) noexcept {
+  if (row.cause == call.cause) {
+    row.cause_ns += call.waited_ns;
+  } else if (row.cause_ns < call.waited_ns) {
+    row.cause = call.cause;
+    row.cause_ns = call.waited_ns - row.cause_ns;
+  } else {
+    row.cause_ns -= call.waited_ns;
+  }
+}
+
+}  // namespace
+
+ProfileRow& Profile::row(const ProfiledCall& call) noexcept {
+  const std::lock_guard<SpinLock> lock(making_);
+  const uint32_t used = used_->load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < used; ++i) {
+    ProfileRow& row = rows_[i];
+    if (row.function == call.record.function && row.site == call.record.site &&
+        row.comm == call.comm)
+      return row;
+  }
+  if (used == kProfileRows) return rows_[kProfileRows - 1];
+  ProfileRow& made = rows_[used];
+  made.kind = static_cast<uint16_t>(call.record.kind);
+  made.cause = kNoPeer;
+  const bool is_last = used + 1 == kProfileRows;  // of all further calls
+  made.function = is_last ? UINT16_MAX : call.record.function;
+  made.site = is_last ? 0 : call.record.site;
+  made.comm = is_last ? 0 : call.comm;
+  used_->store(used + 1, std::memory_order_release);
+  return made;
+}
+
+void Profile::add(ProfileRow& row, const ProfiledCall& call, bool several_threads) noexcept {
+  const Record& record = call.record;
+  const int64_t ns = record.end - record.begin;
+  increase<int64_t>(row.calls, 1, several_threads);
+  increase<int64_t>(row.ns, ns, several_threads);
+  if (ns > row.most_ns) row.most_ns = ns;
+  if (record.bytes >= 0) {
+    increase<int64_t>(row.bytes, record.bytes, several_threads);
+    increase<uint32_t>(row.sizes[size_class(record.bytes)], 1, several_threads);
+  }
+  if ((record.flags & kFailed) != 0) increase<uint32_t>(row.failed, 1, several_threads);
+  if (call.waited_ns <= 0) return;
+  increase<int64_t>(row.waited_ns, call.waited_ns, several_threads);
+  vote(row, call);
+}
+
+}  // namespace tern::trace

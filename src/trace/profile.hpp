@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profile: counters per (function, call site, communicator), in the constant memory of an Area.
+// Why: a long job's profile costs no more than a short one's. A full table counts in its last row.
+// Cost: one look-up in the thread's cache, eight additions.
+// Lifetime: the Area's. Threads: any; counters are atomic once a second thread records.
+// See: page.hpp (the report).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/area.hpp"
+#include "trace/format.hpp"
+#include "trace/notes.hpp"
+
+namespace tern::trace {
+
+inline constexpr size_t kSizeClasses = 12;  // messages up to 4^0, 4^1 ... 4^10 bytes, and larger
+
+/// size_class() is the smallest class that holds `bytes`.
+[[nodiscard]] constexpr size_t size_class(int64_t bytes) noexcept {
+  size_t found = 0;
+  for (int64_t most = 1; found + 1 < kSizeClasses && bytes > most; most *= 4) ++found;
+  return found;
+}
+
+struct ProfileRow {
+  uint16_t function;  // 0: unused
+  uint16_t kind;      // RecordKind
+  uint32_t site, comm;
+  int32_t cause;  // rank in `comm` with most of `waited`; kNoPeer
+  int64_t calls, bytes;
+  int64_t ns, most_ns;
+  int64_t waited_ns;  // for messages that came after the wait began
+  int64_t cause_ns;   // of `cause`; a rival subtracts
+  uint32_t sizes[kSizeClasses];
+  uint32_t failed, reserved;
+};
+static_assert(sizeof(ProfileRow) == 120);
+
+inline constexpr size_t kProfileRows = kProfileBytes / sizeof(ProfileRow);
+
+/// One outermost call.
+struct ProfiledCall {
+  const Record& record;
+  uint32_t comm;      // of the record, or of the completed requests
+  int64_t waited_ns;  // part of the call before the message came
+  int32_t cause;      // its source
+};
+
+class Profile {
+ public:
+  explicit Profile(const Area& area) noexcept
+      : rows_(reinterpret_cast<ProfileRow*>(area.profile())), used_(&area.head().profile_rows) {}
+
+  /// The row of a call, made if necessary; the last row if the table is full.
+  [[nodiscard]] ProfileRow& row(const ProfiledCall& call) noexcept;
+  static void add(ProfileRow& row, const ProfiledCall& call, bool several_threads) noexcept;
+
+ private:
+  ProfileRow* rows_;
+  std::atomic<uint32_t>* used_;
+  SpinLock making_;
+};
+
+/// ProfileCache is a thread's way to recent rows.
+class ProfileCache {
+ public:
+  void add(Profile& profile, const ProfiledCall& call, bool several_threads) noexcept {
+    ProfileRow*& cached =
+        rows_[(call.record.site * 31 + call.record.function * 7 + call.comm) % kEntries];
+    if (cached == nullptr || cached->function != call.record.function ||
+        cached->site != call.record.site || cached->comm != call.comm)
+      cached = &profile.row(call);
+    Profile::add(*cached, call, several_threads);
+  }
+
+ private:
+  static constexpr size_t kEntries = 128;
+  ProfileRow* rows_[kEntries] = {};
+};
+
+}  // namespace tern::trace

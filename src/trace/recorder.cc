@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/recorder.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "trace/lines.hpp"
+#include "trace/memory.hpp"
+#include "trace/profile.hpp"
+#include "trace/ticks.hpp"
+
+namespace tern::trace {
+
+constinit uint32_t on = 0;
+
+namespace {
+
+constexpr const char* kFunctions[] = {
+#include "recorded.inc"
+};
+constexpr size_t kFunctionCount = sizeof kFunctions / sizeof kFunctions[0];
+
+/// Recorder is the process's part. It stays until the process ends.
+struct Recorder {
+  Memory memory;
+  std::atomic<bool> paused{false};
+  std::atomic<uint32_t> requests{0}, comms{0};
+  std::atomic<bool> named[kFunctionCount] = {};
+  std::mutex defining;
+  SiteTable sites;
+  std::optional<Profile> profile;
+  std::mutex labelling;
+  std::map<std::string, uint32_t, std::less<>> labels;
+};
+Recorder* recorder = nullptr;
+
+struct ThreadRecorder {
+  Ticks ticks;
+  ThreadHead* head = nullptr;
+  Record* ring = nullptr;
+  uint64_t mask = 0, written = 0;
+  OpenCall* open = nullptr;
+  Matched matched;
+  std::vector<Record> done;
+  SiteCache sites;
+  ProfileCache profile;
+};
+constinit thread_local ThreadRecorder* mine __attribute__((tls_model("initial-exec"))) = nullptr;
+
+/// A thread without a ring still measures, for the profile.
+TERN_COLD ThreadRecorder* attach() noexcept {
+  try {
+    auto* const made = new ThreadRecorder;  // stays, like the ring
+    made->ticks.start();
+    made->sites.start();
+    made->done.reserve(64);
+    const Area& area = recorder->memory.area();
+    const uint32_t index = area.head().threads.fetch_add(1);
+    if (index < kMostThreads && area.sizes().ring_records != 0) {
+      made->head = &area.thread(index);
+      made->ring = area.ring(index);
+      made->mask = area.sizes().ring_records - 1;
+    }
+    return mine = made;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+ThreadRecorder* this_thread() noexcept { return TERN_LIKELY(mine != nullptr) ? mine : attach(); }
+
+TERN_COLD void name_function(uint16_t function) noexcept {
+  if (recorder->named[function].exchange(true)) return;
+  try {
+    define(line({"function", std::to_string(function), kFunctions[function]}));
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void write(ThreadRecorder& thread, const Record& record) noexcept {
+  if (thread.ring == nullptr) {
+    if (recorder->memory.area().sizes().ring_records == 0) return;  // a profile alone
+    recorder->memory.area().head().lost.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  thread.ring[thread.written & thread.mask] = record;
+  thread.head->written.store(++thread.written, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_release);
+}
+
+/// The reader of a killed process takes the open call from here.
+void show_open(ThreadRecorder& thread, const OpenCall* call) noexcept {
+  if (thread.head == nullptr) return;
+  Record& shown = thread.head->open;
+  std::atomic_ref<int64_t> begin(shown.begin);
+  if (call == nullptr) return begin.store(0, std::memory_order_relaxed);
+  shown.function = call->record.function;
+  shown.kind = call->record.kind;
+  shown.site = call->record.site;
+  begin.store(call->record.begin, std::memory_order_release);
+}
+
+void write_call(ThreadRecorder& thread, OpenCall& call) noexcept {
+  write(thread, call.record);
+  if (call.part.function != 0) {
+    call.part.end = call.record.end;
+    write(thread, call.part);
+  }
+  for (size_t i = call.completions; i < thread.done.size(); ++i) {
+    Record& done = thread.done[i];
+    done.begin = call.record.begin;
+    done.end = call.record.end;
+    done.function = call.record.function;
+    done.site = call.record.site;
+    write(thread, done);
+  }
+}
+
+void count(ThreadRecorder& thread, const OpenCall& call) noexcept {
+  const Record& record = call.record;
+  const int64_t waited = std::min(call.came_ns, record.end) - record.begin;
+  const ProfiledCall counted{record, record.comm != 0 ? record.comm : call.comm,
+                             std::max<int64_t>(waited, 0), call.came_from};
+  const bool several = recorder->memory.area().head().threads.load(std::memory_order_relaxed) > 1;
+  thread.profile.add(*recorder->profile, counted, several);
+}
+
+}  // namespace
+
+std::string start(const Start& what) {
+  if (recorder != nullptr) return {};
+  auto made = std::make_unique<Recorder>();
+  std::string remark = made->memory.open(what);
+  if (!made->memory.area().valid()) return remark;
+  if (!what.profile.empty()) made->profile.emplace(made->memory.area());
+  recorder = made.release();
+  on = 1;
+  return remark;
+}
+
+void leave() noexcept {
+  if (recorder == nullptr) return;
+  recorder->memory.leave();
+}
+
+void begin(OpenCall& call, const void* site, const void* frame) noexcept {
+  ThreadRecorder* const thread = this_thread();
+  Record& record = call.record;
+  record.flags = 0;
+  record.peer = kNoPeer;
+  record.tag = -1;
+  record.comm = 0;
+  record.bytes = -1;
+  record.request = 0;
+  record.number = 0;
+  record.detail = record.reserved = 0;
+  call.part.function = 0;
+  call.came_ns = 0;
+  call.came_from = kNoPeer;
+  call.comm = 0;
+  call.live = thread != nullptr && !recorder->paused.load(std::memory_order_relaxed);
+  if (thread == nullptr) return;
+  if (TERN_UNLIKELY(!recorder->named[record.function].load(std::memory_order_relaxed)))
+    name_function(record.function);
+  // A call that left by a jump lies below this frame: the stack grows downwards.
+  call.outer = thread->open > &call ? thread->open : nullptr;
+  call.completions = call.outer == nullptr ? 0 : static_cast<uint32_t>(thread->done.size());
+  if (call.outer == nullptr) thread->done.clear();
+  thread->matched = {};
+  record.site = thread->sites.find(site, frame);
+  record.begin = thread->ticks.now();
+  thread->open = &call;
+  if (call.live) show_open(*thread, &call);
+}
+
+void end(OpenCall& call, int error) noexcept {
+  ThreadRecorder* const thread = mine;
+  if (thread == nullptr || thread->open != &call) return;  // ended before an error handler
+  thread->open = call.outer;
+  if (call.live) {
+    call.record.end = thread->ticks.now();
+    if (TERN_UNLIKELY(error != 0)) {
+      call.record.flags |= kFailed;
+      call.record.detail = static_cast<uint32_t>(error);
+    }
+    write_call(*thread, call);
+    show_open(*thread, call.outer);
+    if (recorder->profile && call.outer == nullptr) count(*thread, call);
+  }
+  thread->done.resize(call.completions);
+}
+
+void end_failed(OpenCall& call, int error) noexcept {
+  end(call, error);
+  if (mine != nullptr) mine->open = nullptr;
+}
+
+OpenCall* open_call() noexcept { return mine == nullptr ? nullptr : mine->open; }
+
+void note_arrival(OpenCall& call, int source, int64_t came_ns) noexcept {
+  if (came_ns <= call.came_ns) return;
+  call.came_ns = came_ns;
+  call.came_from = source;
+}
+
+void complete(const Record& done, int64_t came_ns) noexcept {
+  if (mine == nullptr || mine->open == nullptr || !mine->open->live) return;
+  note_arrival(*mine->open, done.peer, came_ns);
+  mine->open->comm = done.comm;
+  try {
+    mine->done.push_back(done);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void record_started(const char* name, int64_t begin_ns) noexcept {
+  size_t function = 0;
+  while (function < kFunctionCount && std::strcmp(kFunctions[function], name) != 0) ++function;
+  if (function == kFunctionCount || recorder == nullptr) return;
+  OpenCall call;
+  call.record.function = static_cast<uint16_t>(function);
+  call.record.kind = RecordKind::kCall;
+  call.name = name;
+  begin(call, nullptr, nullptr);
+  call.record.begin = begin_ns;
+  end(call, 0);
+}
+
+uint32_t next_request() noexcept {
+  return recorder->requests.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+uint32_t next_comm() noexcept {
+  return recorder->comms.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// Progress threads also read the clock, but make no calls.
+int64_t now() noexcept { return mine == nullptr ? now_ns() : mine->ticks.now(); }
+
+Matched& last_matched() noexcept {
+  static thread_local Matched without;
+  return mine == nullptr ? without : mine->matched;
+}
+
+uint32_t site_number(const Frames& frames) noexcept {
+  try {
+    bool is_new = false;
+    const uint32_t number = recorder->sites.number(frames, &is_new);
+    if (is_new) define(line({"site", std::to_string(number), in_words(frames)}));
+    return number;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+void define(const std::string& text) noexcept {
+  const std::lock_guard<std::mutex> lock(recorder->defining);
+  const Area& area = recorder->memory.area();
+  AreaHead& head = area.head();
+  const uint64_t at = head.definitions.load(std::memory_order_relaxed);
+  if (at + text.size() > kDefinitionBytes) return;
+  std::memcpy(area.definitions() + at, text.data(), text.size());
+  head.definitions.store(at + text.size(), std::memory_order_release);
+}
+
+void pause(bool paused) noexcept {
+  if (recorder != nullptr) recorder->paused.store(paused, std::memory_order_relaxed);
+}
+
+void region(RecordKind kind, std::string_view name) noexcept {
+  if (recorder == nullptr || recorder->paused.load(std::memory_order_relaxed)) return;
+  ThreadRecorder* const thread = this_thread();
+  if (thread == nullptr) return;
+  Record record{};
+  record.begin = record.end = thread->ticks.now();
+  record.kind = kind;
+  record.peer = kNoPeer;
+  record.tag = -1;
+  record.bytes = -1;
+  try {
+    const std::lock_guard<std::mutex> lock(recorder->labelling);
+    auto found = recorder->labels.find(name);
+    if (found == recorder->labels.end()) {
+      const auto number = static_cast<uint32_t>(recorder->labels.size() + 1);
+      found = recorder->labels.emplace(name, number).first;
+      define(line({"label", std::to_string(number), name}));
+    }
+    record.site = found->second;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  write(*thread, record);
+}
+
+}  // namespace tern::trace

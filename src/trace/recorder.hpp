@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorder: writes a record for each MPI call, below the entry points and PMPI tools.
+// Life cycle: start() before the first recorded call, leave() when MPI ends; the memory stays until
+// the process ends. An entry point tests is_on() and calls the recorded twin of the function.
+// Cost: one test if off; otherwise two readings of the clock, one call path, 64 bytes.
+// Threads: each thread has a ring, without locks.
+// See: src/trace/README.md, src/abi/traced.hpp (records from arguments).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/compiler.hpp"
+#include "trace/format.hpp"
+#include "trace/notes.hpp"
+#include "trace/sites.hpp"
+
+namespace tern::trace {
+
+/// The word that every entry point tests.
+/// Written once, by the first MPI_Init or session, before which no other thread makes a recorded
+/// call. The name serves assembler code (abi/fork.hpp).
+extern uint32_t on __asm__("tern_trace_on") __attribute__((visibility("hidden")));
+[[nodiscard]] inline bool is_on() noexcept { return TERN_UNLIKELY(on != 0); }
+
+struct Start {
+  std::string trace;    // file, or empty
+  int64_t buffer = 0;   // bytes of a thread's ring
+  std::string profile;  // "1", a file, or empty
+  int rank = 0, size = 1;
+  std::string host;
+  int64_t begin_ns = 0;
+};
+/// start() returns a remark if recording is impossible, and may be called again after leave().
+[[nodiscard]] std::string start(const Start& what);
+void leave() noexcept;
+
+/// OpenCall lies on the stack of the recorded twin.
+struct OpenCall {
+  Record record;
+  Record part;  // the receive of a send-receive; kind 0: none
+  const char* name;
+  OpenCall* outer;
+  uint32_t completions;  // of this thread, before this call
+  // The latest message that came after the call began.
+  int64_t came_ns;
+  int32_t came_from;
+  uint32_t comm;  // of completed requests
+  bool live;      // false: paused, or no ring
+};
+
+/// The fields of `call` other than record.function, kind and name become those of an empty record.
+void begin(OpenCall& call, const void* site, const void* frame) noexcept;
+/// `error` is an error class; 0: success.
+void end(OpenCall& call, int error) noexcept;
+/// The innermost open call of this thread, or null.
+[[nodiscard]] OpenCall* open_call() noexcept;
+/// Before an error handler runs, which may jump: ends the call, and all calls around it.
+TERN_COLD void end_failed(OpenCall& call, int error) noexcept;
+
+/// A completion of a request by the open call. Written after the call's record. `came_ns`: when the
+/// message of a receive came; 0: before the receive.
+void complete(const Record& done, int64_t came_ns) noexcept;
+/// The matched message of a blocking receive.
+void note_arrival(OpenCall& call, int source, int64_t came_ns) noexcept;
+/// The whole call, begun at `begin_ns`, for MPI_Init.
+void record_started(const char* name, int64_t begin_ns) noexcept;
+
+[[nodiscard]] uint32_t next_request() noexcept;
+[[nodiscard]] int64_t now() noexcept;
+[[nodiscard]] uint32_t site_number(const Frames& frames) noexcept;
+/// Adds a line of definitions.
+void define(const std::string& line) noexcept;
+[[nodiscard]] uint32_t next_comm() noexcept;
+
+/// The message that the last blocking receive of this thread has matched.
+struct Matched {
+  uint64_t number = 0;
+  int64_t when_ns = 0;  // 0: the message was there before the receive
+};
+[[nodiscard]] Matched& last_matched() noexcept;
+
+/// MPI_Pcontrol: 0 pauses, 1 and above resume.
+void pause(bool paused) noexcept;
+void region(RecordKind kind, std::string_view name) noexcept;
+
+}  // namespace tern::trace
