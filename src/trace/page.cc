@@ -97,6 +97,10 @@ bool begins_mpi(const std::string& function) {
          function.find("Session_init") != std::string::npos;
 }
 
+std::string micro_in_words(double value) {
+  return value < 10 ? strf("%.2f", value) : strf("%.0f", value);
+}
+
 std::string count_in_words(double value) {
   if (value < 10000) return strf("%.0f", value);
   if (value < 1e7) return strf("%.0f k", value * 1e-3);
@@ -275,8 +279,8 @@ std::string Page::site_lines() const {
     const auto calls = static_cast<double>(std::max<int64_t>(site.calls, 1));
     text += strf(
         "%6.1f %%  %9.3f  %8s  %7s  %10s  %10s  %s at %s\n", 100 * seconds / all_seconds(), seconds,
-        count_in_words(calls).c_str(), count_in_words(seconds * 1e6 / calls).c_str(),
-        count_in_words(static_cast<double>(site.most_ns) * 1e-3).c_str(),
+        count_in_words(calls).c_str(), micro_in_words(seconds * 1e6 / calls).c_str(),
+        micro_in_words(static_cast<double>(site.most_ns) * 1e-3).c_str(),
         site.bytes == 0 ? "-" : count_in_words(static_cast<double>(site.bytes) / calls).c_str(),
         std::get<0>(key).c_str(), short_site(std::get<1>(key)).c_str());
   }

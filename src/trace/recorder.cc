@@ -151,8 +151,7 @@ void count(ThreadRecorder& thread, const OpenCall& call) noexcept {
   thread.profile.add(*recorder->profile, counted, several);
 }
 
-/// After the last record, because the debug information of all modules takes a while. One rank's
-/// lines serve all ranks.
+/// After the last record, because the debug information of all modules takes a while.
 TERN_COLD void name_sources() noexcept {
   try {
     std::map<std::string, std::string> sources;
@@ -205,8 +204,7 @@ std::string start(const Start& what) {
 
 void leave() noexcept {
   if (recorder == nullptr) return;
-  const bool reports = recorder->settings.rank == 0 || !recorder->memory.is_mpiruns();
-  recorder->reports = recorder->profile.has_value() && reports;
+  recorder->reports = recorder->profile.has_value();
   recorder->memory.leave();
 }
 

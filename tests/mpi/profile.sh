@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
 }
 C
 "$MPICC" -g -O1 -o program program.c || exit 1
+"$MPICC" -g -O1 -o calls "$TOP/tests/mpi/trace.c" || exit 1
 
 # run FAULT: writes FAULT.json, FAULT.page, FAULT.seconds
 run() { "$MPIRUN" --profile="$1.json" -n 2 ./program "$1" >"$1.seconds" 2>"$1.page"; }
@@ -66,9 +67,9 @@ check "share of MPI, seconds of the run" true_of rank 'all(0 <= r["mpi_seconds"]
 check "without a fault" run none
 check "no late rank takes a fifth of the time" true_of none 'all(w["share"] < 0.2 for w in waits)'
 check "without a file, the page alone" sh -c '"$0" --profile -n 2 ./program rank 2>&1 >/dev/null | grep -q "^Profile of ./program: 2 ranks"' "$MPIRUN"
-check "a file that cannot be written" sh -c '"$0" --profile=none/file -n 1 ./program none 2>&1 >/dev/null | grep -q "cannot write the profile none/file"' "$MPIRUN"
+check "a file that cannot be written" sh -c '"$0" --profile=none/file -n 1 ./calls 2>&1 >/dev/null | grep -q "cannot write the profile none/file"' "$MPIRUN"
 check "profile and trace at once" "$MPIRUN" --profile --trace=both.trace -n 2 ./program none
 check "both" python3 "$TOP/tests/mpi/trace.py" both.trace 'len(of(0, "MPI_Allreduce")) == 10'
-check "a rank alone prints its page and writes its file" sh -c 'TERN_PROFILE=alone ./program none 2>&1 >/dev/null | grep -q "^Profile of rank 0 of 1: 1 rank"'
+check "a rank alone prints its page and writes its file" sh -c 'TERN_PROFILE=alone ./calls many 10 2>&1 >/dev/null | grep -q "^Profile of rank 0 of 1: 1 rank"'
 check "the file of a rank alone" python3 -m json.tool alone.0
 totals
