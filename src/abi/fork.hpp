@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_FORK: an entry point that continues in the plain function, or in the recorded twin.
+// TERN_FORK: an entry point with two continuations, the plain function and the recorded twin.
 // Why: a test inside the plain function costs registers in all its code. Here it costs three
 // instructions (tests/mpi/call_costs.sh), and both functions see the caller's return address.
 // See: emit_traced.py, src/trace/recorder.hpp.

@@ -69,8 +69,8 @@ bool has_strangers(const core::Process& process, const core::Group* group) {
   return false;
 }
 
-/// Ids of communicators are unique in a process. Communicators of one world have the world in the
-/// key, and those of one process the rank.
+/// Ids of communicators are unique in a process. The key adds the world of communicators within a
+/// world, and the rank of communicators of a single process.
 std::string key_of(core::Communicator& comm) {
   core::Process& process = comm.process();
   const core::ContextId id = comm.id();

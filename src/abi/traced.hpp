@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traced: makes the record of a call from its arguments, in the recorded twin of an entry point.
-// Why: one rule per kind of parameter serves all functions.
-// Lifetime: the twin's frame, which an error handler may leave by a jump, so there is no
-// destructor. See: emit_traced.py, src/trace/recorder.hpp.
+// Why: a rule per kind of parameter serves all functions.
+// Lifetime: the twin's frame. An error handler may leave the frame by a jump, hence no destructor.
+// See: emit_traced.py, src/trace/recorder.hpp.
 #pragma once
 
 #include "abi/entry.hpp"
@@ -72,7 +72,7 @@ class Traced {
   void collective() noexcept;
   /// MPI_Start: a record for each request.
   void start(int count, const MPI_Request* requests) noexcept;
-  /// The status for the body: the user's, or an own one.
+  /// The status for the body: the user's, or an own status.
   [[nodiscard]] MPI_Status* status(MPI_Status* users) noexcept {
     return status_ = users == MPI_STATUS_IGNORE ? &own_ : users;
   }

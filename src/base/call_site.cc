@@ -4,6 +4,11 @@
 #include <dlfcn.h>
 
 #include "base/error.hpp"
+#include "tern_config.h"
+
+#ifdef HAVE_LIBBACKTRACE
+#include <backtrace.h>
+#endif
 
 namespace tern {
 
@@ -17,5 +22,29 @@ std::string call_site_in_words(const void* site) {
   return strf("%s(+0x%zx)", info.dli_fname,
               static_cast<size_t>(at - static_cast<const char*>(info.dli_fbase)));
 }
+
+#ifdef HAVE_LIBBACKTRACE
+namespace {
+
+void no_source(void*, const char*, int) {}
+
+/// The innermost function comes first; inlined functions follow.
+int take_source(void* data, std::uintptr_t, const char* file, int line, const char* function) {
+  if (file != nullptr && function != nullptr)
+    *static_cast<std::string*>(data) = strf("%s:%d(%s)", file, line, function);
+  return file != nullptr ? 1 : 0;
+}
+
+}  // namespace
+
+std::string source_of_call(std::uintptr_t address) {
+  static backtrace_state* const state = ::backtrace_create_state(nullptr, 1, no_source, nullptr);
+  std::string text;
+  if (state != nullptr) ::backtrace_pcinfo(state, address, take_source, no_source, &text);
+  return text;
+}
+#else
+std::string source_of_call(std::uintptr_t) { return {}; }
+#endif
 
 }  // namespace tern

@@ -262,7 +262,7 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 /// and of mpirun's start-up block (boot/shared_job.hpp). Params ignores these variables.
 inline constexpr const char* kForeignNames[] = {"TERN_CC",     "TERN_CXX",     "TERN_FC",
                                                 "TERN_PRTE",   "TERN_BOOT_FD", "TERN_BOOT_PID",
-                                                "TERN_PARENT", "TERN_NAMES", "TERN_TRACE_FD"};
+                                                "TERN_PARENT", "TERN_NAMES",   "TERN_TRACE_FD"};
 
 /// The valid values: numbers from least to most, or words separated by "|" (null: any text); kind
 /// NumberOr: both.
@@ -349,6 +349,9 @@ class Params {
   [[nodiscard]] bool checks_arguments() const { return check != "0"; }
   /// Whether TERN_EXPLAIN asks for sentences rather than JSON.
   [[nodiscard]] bool explains_in_words() const { return explain == "1"; }
+  [[nodiscard]] bool wants_profile() const { return !profile.empty() && profile != "0"; }
+  /// The file for the profile; empty: the page alone.
+  [[nodiscard]] std::string profile_file() const { return profile == "1" ? "" : profile; }
   /// Whether TERN_CHECK names this word, or "all".
   [[nodiscard]] bool checks(const char* word) const;
   [[nodiscard]] bool names_transport(const char* name) const;

@@ -19,7 +19,6 @@
 #include "core/membership.hpp"
 #include "core/object_lock.hpp"
 #include "core/process.hpp"
-#include "trace/notes.hpp"
 
 namespace tern::core {
 
@@ -104,7 +103,6 @@ class alignas(64) Communicator final : public Object, public Membership, public 
 
   CollectiveNumbers numbers;
   std::unique_ptr<StreamState> stream;
-  std::unique_ptr<trace::CommNotes> notes;  // made by the first recorded call
   Name name;
   Ref<ErrorHandler> error_handler;
   Attributes attributes;

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/membership.hpp"
+#include "trace/notes.hpp"
 
 namespace tern::core {
 
@@ -58,6 +60,8 @@ class ContextNames {
   static constexpr uint32_t kWorldIndex = 1, kSelfIndex = 2;
 
   ContextNames(Process& process, ContextId id, uint32_t index) noexcept;
+
+  std::unique_ptr<trace::CommNotes> notes;  // made by the first recorded call
 
   [[nodiscard]] Channel& channel() const noexcept { return channel_; }
   [[nodiscard]] ContextId id() const noexcept { return {creator_, counter_}; }

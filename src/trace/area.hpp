@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Area: shared memory in which a process records, and from which a Drain reads.
+// Area: shared memory between the threads of a process, which write records, and a Drain.
 // Why: a rank never writes a file, and a killed rank's records stay readable.
 // Layout: AreaHead; lines of definitions; profile; per thread a ThreadHead and a ring of records.
 // The file is sparse: unused parts cost no memory. The reader trusts only its own `AreaSizes`.
-// Threads: a ring has one writer and one reader, in different processes; neither waits.
+// Threads: a ring has a single writer and a single reader, in different processes; neither waits.
 #pragma once
 
 #include <atomic>

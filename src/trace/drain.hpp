@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drain: moves the records of one process from its Area to a TraceFile.
-// Cost: one copy and one write for the new records of a thread. A ring that the process has
-// overrun loses its oldest records; the next block counts them.
-// Lifetime: the area's. Threads: one at a time, beside the process's writers.
+// Drain: moves the records of a process from the Area to a TraceFile.
+// Cost: a copy and a write for the new records of a thread. An overrun ring loses the oldest
+// records; the next block counts the lost records.
+// Lifetime: the area's. Threads: a single caller, beside the process's writers.
 #pragma once
 
 #include <cstdint>

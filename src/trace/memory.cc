@@ -21,7 +21,6 @@
 #include "base/log.hpp"
 #include "base/process_file.hpp"
 #include "trace/drain.hpp"
-#include "trace/recorder.hpp"
 
 namespace tern::trace {
 namespace {
@@ -161,6 +160,7 @@ bool Memory::open_inherited(int rank, std::string* remark) {
     return true;
   }
   area_ = Area(map_.data(), sizes);
+  is_mpiruns_ = true;
   (void)claim(remark);
   return true;
 }

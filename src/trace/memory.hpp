@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory: the Area of this process. Under mpirun, mpirun made the area and drains it; elsewhere the
 // process makes the area, and a thread drains it to FILE.RANK.
-// Lifetime: the Recorder. Threads: one caller.
+// Lifetime: the Recorder. Threads: a single caller.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -13,7 +14,17 @@
 namespace tern::trace {
 
 class OwnDrain;
-struct Start;
+
+/// The settings of a recorder.
+struct Start {
+  std::string trace;   // file, or empty
+  int64_t buffer = 0;  // bytes of a thread's ring
+  bool profile = false;
+  std::string profile_file;  // as JSON; or empty
+  int rank = 0, size = 1;
+  std::string host;
+  int64_t begin_ns = 0;
+};
 
 class Memory {
  public:
@@ -22,6 +33,8 @@ class Memory {
   /// Returns a remark, or an empty text. Without memory area() stays invalid.
   [[nodiscard]] std::string open(const Start& what);
   [[nodiscard]] const Area& area() const noexcept { return area_; }
+  /// Whether mpirun reads the area.
+  [[nodiscard]] bool is_mpiruns() const noexcept { return is_mpiruns_; }
   /// MPI has ended in this process.
   void leave() noexcept;
 
@@ -32,6 +45,7 @@ class Memory {
 
   Mapping map_;
   Area area_;
+  bool is_mpiruns_ = false;
   std::unique_ptr<OwnDrain> drain_;
 };
 

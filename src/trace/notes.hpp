@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notes: the recorder's fields in communicators and requests. Without a recorder they stay empty.
+// Notes: the recorder's fields in communicators and requests. Without a recorder the fields stay
+// empty.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,7 @@
 
 namespace tern::trace {
 
-/// A flag that spins: calls of several threads meet here for some nanoseconds.
+/// A spinning lock: calls of several threads meet here for some nanoseconds.
 class SpinLock {
  public:
   void lock() noexcept {
@@ -34,15 +35,15 @@ struct CommNotes {
 struct RequestNotes {
   uint32_t number = 0;  // Record::request; 0: not recorded
   RecordKind done = RecordKind::kCall;
-  bool shared = false;       // one complete request of many sends
+  bool shared = false;       // a complete request shared by many sends
   bool partitioned = false;  // matches apart from other messages
   uint32_t comm = 0;
   int32_t peer = kNoPeer, tag = -1;  // of a send or collective
   uint8_t flags = 0;
   int64_t bytes = -1;
-  CommNotes* in = nullptr;  // of a persistent request, which keeps its communicator
+  CommNotes* in = nullptr;  // of a persistent request
   uint64_t message = 0;     // number of the send, collective, or matched message
-  int64_t matched_ns = 0;   // a receive that was posted before its message: when it came
+  int64_t matched_ns = 0;   // arrival at an earlier receive; 0: before the receive
 };
 
 }  // namespace tern::trace

@@ -37,6 +37,8 @@ class Names {
   };
   [[nodiscard]] std::string function(uint32_t number) const { return value(functions_, number); }
   [[nodiscard]] std::string site(uint32_t number) const { return value(sites_, number); }
+  /// Texts of frames, from rank 0.
+  [[nodiscard]] const std::map<std::string, std::string>& sources() const { return sources_; }
   [[nodiscard]] const Comm& comm(uint32_t number) const {
     static const Comm none;
     const auto found = comms_.find(number);
@@ -62,6 +64,7 @@ class Names {
   }
   void take(const std::vector<std::string>& fields) {
     if (fields.size() < 3) return;
+    if (fields[0] == "source") sources_[fields[1]] = fields[2];
     const auto number = static_cast<uint32_t>(std::strtoul(fields[1].c_str(), nullptr, 10));
     if (fields[0] == "function") functions_[number] = fields[2];
     if (fields[0] == "site") sites_[number] = fields[2];
@@ -70,29 +73,32 @@ class Names {
   }
 
   Table functions_, sites_;
+  std::map<std::string, std::string> sources_;
   std::unordered_map<uint32_t, Comm> comms_;
 };
 
 /// "solve" of "/path/program(solve+0x1f)"; "program+0x11f9" without a symbol.
 std::string short_frame(const std::string& frame) {
   const size_t open = frame.find('(');
+  const size_t colon = frame.rfind(':', open);
+  if (open != std::string::npos && colon != std::string::npos) {  // FILE:LINE(function)
+    const size_t name = frame.rfind('/', colon) + 1;
+    return frame.substr(open + 1, frame.size() - open - 2) + " (" +
+           frame.substr(name, open - name) + ")";
+  }
   if (open != std::string::npos)
     return frame.substr(open + 1, frame.find_first_of("+)", open) - open - 1);
   const size_t slash = frame.rfind('/');
   return slash == std::string::npos ? frame : frame.substr(slash + 1);
 }
 
-std::string short_site(const std::string& site) {
-  const std::vector<std::string> frames = split(site, ';');
-  if (frames.empty() || frames[0].empty()) return "unknown";
-  std::string text = short_frame(frames[0]);
-  if (frames.size() > 1) text += " < " + short_frame(frames[1]);
-  return text;
-}
-
 bool begins_mpi(const std::string& function) {
   return function.find("_Init") != std::string::npos ||
          function.find("Session_init") != std::string::npos;
+}
+
+std::string micro_in_words(double value) {
+  return value < 10 ? strf("%.2f", value) : strf("%.0f", value);
 }
 
 std::string count_in_words(double value) {
@@ -128,6 +134,7 @@ void Page::add(int rank, const Area& area) {
   const AreaHead& head = area.head();
   if (head.pid.load(std::memory_order_acquire) == 0) return;
   const Names names(area);
+  sources_.insert(names.sources().begin(), names.sources().end());
   const int64_t end = head.end_ns.load() != 0 ? head.end_ns.load() : now_ns();
   RankTime time{rank, end - head.begin_ns, 0};
   const auto* const rows = reinterpret_cast<const ProfileRow*>(area.profile());
@@ -159,7 +166,21 @@ void Page::add(int rank, const Area& area) {
     }
     time.mpi_ns += row.ns;
   }
+  time.run_ns = std::max(time.run_ns, time.mpi_ns);  // the end of MPI_Finalize is later
   ranks_.push_back(time);
+}
+
+std::string Page::short_site(const std::string& site) const {
+  const auto shown = [this](const std::string& frame) {
+    const auto source = sources_.find(frame);
+    return short_frame(source == sources_.end() ? frame : source->second);
+  };
+  const std::vector<std::string> frames = split(site, ';');
+  if (frames.empty() || frames[0].empty()) return "unknown";
+  std::string text = shown(frames[0]);
+  const bool of_user = frames.size() > 1 && frames[1].find("/libc.so") == std::string::npos;
+  if (of_user) text += " < " + shown(frames[1]);
+  return text;
 }
 
 double Page::all_seconds() const noexcept {
@@ -258,8 +279,8 @@ std::string Page::site_lines() const {
     const auto calls = static_cast<double>(std::max<int64_t>(site.calls, 1));
     text += strf(
         "%6.1f %%  %9.3f  %8s  %7s  %10s  %10s  %s at %s\n", 100 * seconds / all_seconds(), seconds,
-        count_in_words(calls).c_str(), count_in_words(seconds * 1e6 / calls).c_str(),
-        count_in_words(static_cast<double>(site.most_ns) * 1e-3).c_str(),
+        count_in_words(calls).c_str(), micro_in_words(seconds * 1e6 / calls).c_str(),
+        micro_in_words(static_cast<double>(site.most_ns) * 1e-3).c_str(),
         site.bytes == 0 ? "-" : count_in_words(static_cast<double>(site.bytes) / calls).c_str(),
         std::get<0>(key).c_str(), short_site(std::get<1>(key)).c_str());
   }

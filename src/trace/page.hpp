@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Page: the report of a job's profiles, as text for a terminal and as JSON.
-// Waits: a rank knows how long it waited before a message came (late sender). In a collective call
-// all ranks leave together, so a rank that spends least time inside came last, and the others'
-// further time is their wait for this rank.
-// Lifetime: the Areas'. Threads: one.
+// Waits: a rank measures the wait before a message came (late sender). All ranks leave a collective
+// call together. The rank with the least time inside came last; the further time of the other ranks
+// is their wait for this rank.
+// Lifetime: the Areas'. Threads: a single caller.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ class Page {
   [[nodiscard]] bool empty() const noexcept { return ranks_.empty(); }
   [[nodiscard]] std::string text() const;
   [[nodiscard]] std::string json() const;
-  /// The largest first; those below a hundredth of the time are missing.
+  /// The largest first, down to a hundredth of the time.
   [[nodiscard]] std::vector<WaitState> waits() const;
 
  private:
@@ -53,6 +53,8 @@ class Page {
   using SiteRow = std::pair<const SiteKey, Site>;
 
   [[nodiscard]] std::vector<const SiteRow*> by_time() const;
+  /// "solve (solve.c:12) < main (main.c:40)"
+  [[nodiscard]] std::string short_site(const std::string& site) const;
   [[nodiscard]] double all_seconds() const noexcept;
   void add_late_ranks(std::vector<WaitState>* found) const;
   [[nodiscard]] std::string share_lines() const;
@@ -62,6 +64,7 @@ class Page {
   std::string program_;
   std::vector<RankTime> ranks_;
   std::map<SiteKey, Site> sites_;
+  std::map<std::string, std::string> sources_;  // of frames
 };
 
 }  // namespace tern::trace

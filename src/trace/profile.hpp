@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profile: counters per (function, call site, communicator), in the constant memory of an Area.
-// Why: a long job's profile costs no more than a short one's. A full table counts in its last row.
-// Cost: one look-up in the thread's cache, eight additions.
+// Why: the profiles of long and short jobs cost the same. A full table counts in the last row.
+// Cost: a look-up in the thread's cache, eight additions.
 // Lifetime: the Area's. Threads: any; counters are atomic once a second thread records.
 // See: page.hpp (the report).
 #pragma once
@@ -18,7 +18,7 @@ namespace tern::trace {
 
 inline constexpr size_t kSizeClasses = 12;  // messages up to 4^0, 4^1 ... 4^10 bytes, and larger
 
-/// size_class() is the smallest class that holds `bytes`.
+/// size_class() is the smallest class with room for `bytes`.
 [[nodiscard]] constexpr size_t size_class(int64_t bytes) noexcept {
   size_t found = 0;
   for (int64_t most = 1; found + 1 < kSizeClasses && bytes > most; most *= 4) ++found;
@@ -32,7 +32,7 @@ struct ProfileRow {
   int32_t cause;  // rank in `comm` with most of `waited`; kNoPeer
   int64_t calls, bytes;
   int64_t ns, most_ns;
-  int64_t waited_ns;  // for messages that came after the wait began
+  int64_t waited_ns;  // for messages after the begin of the wait
   int64_t cause_ns;   // of `cause`; a rival subtracts
   uint32_t sizes[kSizeClasses];
   uint32_t failed, reserved;
@@ -41,7 +41,7 @@ static_assert(sizeof(ProfileRow) == 120);
 
 inline constexpr size_t kProfileRows = kProfileBytes / sizeof(ProfileRow);
 
-/// One outermost call.
+/// An outermost call.
 struct ProfiledCall {
   const Record& record;
   uint32_t comm;      // of the record, or of the completed requests

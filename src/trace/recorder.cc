@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -13,9 +14,12 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "trace/lines.hpp"
 #include "trace/memory.hpp"
+#include "trace/page.hpp"
 #include "trace/profile.hpp"
+#include "trace/sites.hpp"
 #include "trace/ticks.hpp"
 
 namespace tern::trace {
@@ -38,6 +42,8 @@ struct Recorder {
   std::mutex defining;
   SiteTable sites;
   std::optional<Profile> profile;
+  Start settings;
+  bool reports = false;  // at the end of this call
   std::mutex labelling;
   std::map<std::string, uint32_t, std::less<>> labels;
 };
@@ -56,12 +62,23 @@ struct ThreadRecorder {
 };
 constinit thread_local ThreadRecorder* mine __attribute__((tls_model("initial-exec"))) = nullptr;
 
+uint32_t site_number(const Frames& frames) noexcept {
+  try {
+    bool is_new = false;
+    const uint32_t number = recorder->sites.number(frames, &is_new);
+    if (is_new) define(line({"site", std::to_string(number), in_words(frames)}));
+    return number;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
 /// A thread without a ring still measures, for the profile.
 TERN_COLD ThreadRecorder* attach() noexcept {
   try {
     auto* const made = new ThreadRecorder;  // stays, like the ring
     made->ticks.start();
-    made->sites.start();
+    made->sites.start(site_number);
     made->done.reserve(64);
     const Area& area = recorder->memory.area();
     const uint32_t index = area.head().threads.fetch_add(1);
@@ -134,6 +151,43 @@ void count(ThreadRecorder& thread, const OpenCall& call) noexcept {
   thread.profile.add(*recorder->profile, counted, several);
 }
 
+/// After the last record, because the debug information of all modules takes a while.
+TERN_COLD void name_sources() noexcept {
+  try {
+    std::map<std::string, std::string> sources;
+    recorder->sites.each([&](uint32_t, const Frames& frames) {
+      for (const uintptr_t frame : frames)
+        if (frame != 0) sources.emplace(frame_in_words(frame), source_in_words(frame));
+    });
+    for (const auto& [frame, source] : sources)
+      if (!source.empty()) define(line({"source", frame, source}));
+  } catch (const std::bad_alloc&) {  // the page has offsets
+  }
+}
+
+/// Without mpirun: rank 0 prints a page, and each rank writes FILE.RANK.
+TERN_COLD void print_page() noexcept {
+  try {
+    const Start& settings = recorder->settings;
+    Page page(strf("rank %d of %d", settings.rank, settings.size));
+    page.add(settings.rank, recorder->memory.area());
+    if (settings.rank == 0) std::fputs(page.text().c_str(), stderr);
+    if (settings.profile_file.empty()) return;
+    const std::string path = strf("%s.%d", settings.profile_file.c_str(), settings.rank);
+    std::FILE* const file = std::fopen(path.c_str(), "we");
+    const bool written = file != nullptr && std::fputs(page.json().c_str(), file) >= 0;
+    if (file == nullptr || std::fclose(file) != 0 || !written)
+      log_line("cannot write the profile %s", path.c_str());
+  } catch (const std::exception&) {  // no memory for the page
+  }
+}
+
+TERN_COLD void report() noexcept {
+  recorder->reports = false;
+  name_sources();
+  if (!recorder->memory.is_mpiruns()) print_page();
+}
+
 }  // namespace
 
 std::string start(const Start& what) {
@@ -141,7 +195,8 @@ std::string start(const Start& what) {
   auto made = std::make_unique<Recorder>();
   std::string remark = made->memory.open(what);
   if (!made->memory.area().valid()) return remark;
-  if (!what.profile.empty()) made->profile.emplace(made->memory.area());
+  if (what.profile) made->profile.emplace(made->memory.area());
+  made->settings = what;
   recorder = made.release();
   on = 1;
   return remark;
@@ -149,6 +204,7 @@ std::string start(const Start& what) {
 
 void leave() noexcept {
   if (recorder == nullptr) return;
+  recorder->reports = recorder->profile.has_value();
   recorder->memory.leave();
 }
 
@@ -197,6 +253,7 @@ void end(OpenCall& call, int error) noexcept {
     if (recorder->profile && call.outer == nullptr) count(*thread, call);
   }
   thread->done.resize(call.completions);
+  if (TERN_UNLIKELY(recorder->reports) && call.outer == nullptr) report();
 }
 
 void end_failed(OpenCall& call, int error) noexcept {
@@ -249,17 +306,6 @@ int64_t now() noexcept { return mine == nullptr ? now_ns() : mine->ticks.now(); 
 Matched& last_matched() noexcept {
   static thread_local Matched without;
   return mine == nullptr ? without : mine->matched;
-}
-
-uint32_t site_number(const Frames& frames) noexcept {
-  try {
-    bool is_new = false;
-    const uint32_t number = recorder->sites.number(frames, &is_new);
-    if (is_new) define(line({"site", std::to_string(number), in_words(frames)}));
-    return number;
-  } catch (const std::exception&) {
-    return 0;
-  }
 }
 
 void define(const std::string& text) noexcept {

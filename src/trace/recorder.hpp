@@ -14,8 +14,8 @@
 
 #include "base/compiler.hpp"
 #include "trace/format.hpp"
+#include "trace/memory.hpp"
 #include "trace/notes.hpp"
-#include "trace/sites.hpp"
 
 namespace tern::trace {
 
@@ -25,14 +25,6 @@ namespace tern::trace {
 extern uint32_t on __asm__("tern_trace_on") __attribute__((visibility("hidden")));
 [[nodiscard]] inline bool is_on() noexcept { return TERN_UNLIKELY(on != 0); }
 
-struct Start {
-  std::string trace;    // file, or empty
-  int64_t buffer = 0;   // bytes of a thread's ring
-  std::string profile;  // "1", a file, or empty
-  int rank = 0, size = 1;
-  std::string host;
-  int64_t begin_ns = 0;
-};
 /// start() returns a remark if recording is impossible, and may be called again after leave().
 [[nodiscard]] std::string start(const Start& what);
 void leave() noexcept;
@@ -70,7 +62,6 @@ void record_started(const char* name, int64_t begin_ns) noexcept;
 
 [[nodiscard]] uint32_t next_request() noexcept;
 [[nodiscard]] int64_t now() noexcept;
-[[nodiscard]] uint32_t site_number(const Frames& frames) noexcept;
 /// Adds a line of definitions.
 void define(const std::string& line) noexcept;
 [[nodiscard]] uint32_t next_comm() noexcept;

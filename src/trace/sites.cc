@@ -2,13 +2,15 @@
 #include "trace/sites.hpp"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #include <exception>
 
+#include "base/call_site.hpp"
 #include "base/error.hpp"
-#include "trace/recorder.hpp"
 
 namespace tern::trace {
 namespace {
@@ -35,16 +37,12 @@ _Unwind_Reason_Code take_frame(_Unwind_Context* context, void* argument) {
   return ++walk.found < kFrames ? _URC_NO_REASON : _URC_NORMAL_STOP;
 }
 
-std::string frame_in_words(uintptr_t address) {
-  Dl_info info{};
-  const uintptr_t at = address - 1;
-  if (::dladdr(reinterpret_cast<void*>(at), &info) == 0 || info.dli_fname == nullptr)
-    return strf("?+0x%zx", static_cast<size_t>(at));
-  if (info.dli_sname != nullptr)
-    return strf("%s(%s+0x%zx)", info.dli_fname, info.dli_sname,
-                static_cast<size_t>(at - reinterpret_cast<uintptr_t>(info.dli_saddr)));
-  return strf("%s+0x%zx", info.dli_fname,
-              static_cast<size_t>(at - reinterpret_cast<uintptr_t>(info.dli_fbase)));
+/// The program's own name may be relative.
+std::string path_of(const char* name) {
+  if (name[0] == '/') return name;
+  char path[PATH_MAX];
+  const ssize_t bytes = ::readlink("/proc/self/exe", path, sizeof path);
+  return bytes > 0 ? std::string(path, static_cast<size_t>(bytes)) : name;
 }
 
 }  // namespace
@@ -57,16 +55,31 @@ uint32_t SiteTable::number(const Frames& frames, bool* is_new) {
   return at->second;
 }
 
-std::string in_words(const Frames& frames) {
-  std::string words;
-  for (const uintptr_t address : frames) {
-    if (address == 0) break;
-    words += (words.empty() ? "" : ";") + frame_in_words(address);
-  }
-  return words;
+std::string frame_in_words(uintptr_t address) {
+  Dl_info info{};
+  const uintptr_t at = address - 1;
+  if (::dladdr(reinterpret_cast<void*>(at), &info) == 0 || info.dli_fname == nullptr)
+    return strf("?+0x%zx", static_cast<size_t>(at));
+  if (info.dli_sname != nullptr)
+    return strf("%s(%s+0x%zx)", path_of(info.dli_fname).c_str(), info.dli_sname,
+                static_cast<size_t>(at - reinterpret_cast<uintptr_t>(info.dli_saddr)));
+  return strf("%s+0x%zx", path_of(info.dli_fname).c_str(),
+              static_cast<size_t>(at - reinterpret_cast<uintptr_t>(info.dli_fbase)));
 }
 
-void SiteCache::start() noexcept {
+std::string source_in_words(uintptr_t address) { return source_of_call(address - 1); }
+
+std::string in_words(const Frames& frames) {
+  std::string text;
+  for (const uintptr_t address : frames) {
+    if (address == 0) break;
+    text += (text.empty() ? "" : ";") + frame_in_words(address);
+  }
+  return text;
+}
+
+void SiteCache::start(Number number) noexcept {
+  number_ = number;
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
   void* begin = nullptr;
@@ -83,7 +96,7 @@ uint32_t SiteCache::look_up(uintptr_t site, uintptr_t frame) noexcept {
   Walk walk{site};
   _Unwind_Backtrace(take_frame, &walk);
   if (walk.found == 0) walk.frames[walk.found++] = site;
-  const uint32_t number = site_number(walk.frames);
+  const uint32_t number = number_(walk.frames);
   if (frame < stack_begin_ || frame >= stack_end_) return number;  // another stack: no cache
   Entry made{site, frame, number, 0, {}, {}};
   for (size_t i = 1; i < walk.found; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sites: call paths of MPI calls, as numbers.
-// Method: the first call of a path unwinds the stack, and keeps the stack slots in which the outer
-// return addresses lay. A later call with the same return address and frame compares those slots.
+// Method: the first call of a path unwinds the stack, and keeps the stack slots of the outer return
+// addresses. A later call with the same return address and frame compares these slots.
 // Cost: about 10 ns for a known path, some microseconds for a new one.
 // Lifetime: SiteCache: a thread. SiteTable: the process. Threads: SiteTable any, SiteCache its own.
 #pragma once
@@ -23,6 +23,12 @@ class SiteTable {
  public:
   /// number() begins with 1. *is_new: the path has no definition yet. Throws std::bad_alloc.
   [[nodiscard]] uint32_t number(const Frames& frames, bool* is_new);
+  /// Calls use(number, frames) for each path. Throws what `use` throws.
+  template <class Use>
+  void each(const Use& use) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [frames, number] : numbers_) use(number, frames);
+  }
 
  private:
   std::mutex mutex_;
@@ -32,11 +38,16 @@ class SiteTable {
 /// "MODULE(function+0xOFFSET)" or "MODULE+0xOFFSET" for each frame, between ';'. The offsets are
 /// those of the last byte of each call. Throws std::bad_alloc.
 [[nodiscard]] std::string in_words(const Frames& frames);
+[[nodiscard]] std::string frame_in_words(uintptr_t address);
+/// "FILE:LINE(function)", or an empty text without debug information. The first call reads all
+/// debug information, for up to a second.
+[[nodiscard]] std::string source_in_words(uintptr_t address);
 
 class SiteCache {
  public:
-  /// The thread's own stack.
-  void start() noexcept;
+  using Number = uint32_t (*)(const Frames& frames) noexcept;
+  /// `number` gives a new path its number.
+  void start(Number number) noexcept;
   /// `frame` is an address in the frame of the called function, at a constant distance from the
   /// caller's frame. Returns 0 for an unknown path.
   [[nodiscard]] uint32_t find(const void* site, const void* frame) noexcept {
@@ -65,6 +76,7 @@ class SiteCache {
   }
   [[gnu::cold, gnu::noinline]] uint32_t look_up(uintptr_t site, uintptr_t frame) noexcept;
 
+  Number number_ = nullptr;
   uintptr_t stack_begin_ = 0, stack_end_ = 0;
   Entry entries_[kEntries];
 };

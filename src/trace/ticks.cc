@@ -63,7 +63,7 @@ int64_t Ticks::measure() noexcept {
   uint64_t ticks = 0;
   int64_t ns = 0;
   read_both(&ticks, &ns);
-  // A thread without calls for a long time keeps its factor exact enough: the counter is constant.
+  // After a long time without calls the factor is still exact: the counter is constant.
   const int64_t passed = std::max<int64_t>(ns - from_ns_, 1);
   const bool long_enough = passed >= kFirstInterval;
   const int64_t before = factor_ == 0 ? ns : at(ticks);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ticks: CLOCK_MONOTONIC in a third of its time, by the processor's counter.
-// Method: a line between two readings of both clocks. Each interval is twice as long as the one
-// before, so the error stays near that of a reading (about 50 ns). Without a counter that the
-// kernel itself trusts, every reading is a call of clock_gettime().
-// Lifetime: one per thread. Threads: its own.
+// Method: a line between two readings of both clocks. Each interval is twice as long as the
+// interval before, and the error stays near the error of a reading (about 50 ns). If the kernel
+// distrusts the counter, every reading is a call of clock_gettime().
+// Lifetime: a thread. Threads: the owner.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TraceFile: appends whole blocks to a file. A file that cannot grow keeps its whole blocks.
-// Lifetime: mpirun, or a rank without mpirun. Threads: one at a time.
+// TraceFile: appends whole blocks to a file. After a failed write the file keeps its
+// whole blocks.
+// Lifetime: mpirun, or a rank without mpirun. Threads: a single caller.
 #pragma once
 
 #include <cstddef>

@@ -51,7 +51,10 @@ Job::Job(Surroundings& all, int number, Options options, Places places,
              words_of_world()}),
       environment_(inherited, facts_),
       places_(std::move(places)) {
-  record_ranks();
+  const Params params = parameters_of(options_);
+  if (all_.trace.valid() || params.wants_profile())
+    recording_ = make_recording(loop_, all_.trace, params, facts_,
+                                [this](const std::string& text) { outputs.say(text); });
   if (number_ == 0) pmix_ = std::make_unique<PmixServer>(all.loop, facts_, meeting_, all.guard);
   set_environment();
   outputs.on_lost = [this](int error) { all_.on_lost_output(error); };
@@ -82,17 +85,6 @@ void Job::set_environment() {
   environment_.set(boot::kBootPidVariable, std::to_string(::getpid()));
   if (recording_ != nullptr) environment_.set(trace::kAreaVariable, recording_->words());
   for (const auto& [name, value] : options_.environment) environment_.set(name, value);
-}
-
-void Job::record_ranks() {
-  const Params params = parameters_of(options_);
-  if (!all_.trace.valid() && params.profile.empty()) return;
-  try {
-    recording_ = std::make_unique<Recording>(
-        loop_, all_.trace, params, facts_, [this](const std::string& text) { outputs.say(text); });
-  } catch (const Error& error) {
-    outputs.say(strf("the ranks are not recorded: %s", error.what()));
-  }
 }
 
 void Job::start(const std::vector<std::string>& paths) {

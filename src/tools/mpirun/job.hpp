@@ -88,9 +88,6 @@ class Job {
   [[nodiscard]] Fd connect_input(const Rank& rank);
   void set_environment();
   void hand_out_learnt();
-  void record_ranks();
-  void end_record(const Rank& rank, const siginfo_t& how);
-  void print_profile();
   void on_exit(Rank& rank);
   void look_again(Rank& rank);
   void judge(Rank& rank, const siginfo_t& how);

@@ -53,27 +53,10 @@ void Job::on_exit(Rank& rank) {
   rank.ended = true;
   --running_;
   on_event();
-  end_record(rank, how);
+  if (recording_ != nullptr)
+    recording_->end_rank(rank.number, how, meeting_.shared.state(rank.number));
   judge(rank, how);
   if (running_ == 0) all_ended();
-}
-
-void Job::end_record(const Rank& rank, const siginfo_t& how) {
-  if (recording_ == nullptr) return;
-  const bool exited = how.si_code == CLD_EXITED;
-  const bool finalised = exited && how.si_status == 0 &&
-                         meeting_.shared.state(rank.number) == boot::RankState::kFinalised;
-  recording_->end_rank(rank.number,
-                       finalised ? "finalised"
-                       : exited  ? strf("exit %d", how.si_status)
-                                 : strf("killed by signal %d", how.si_status),
-                       !finalised);
-}
-
-void Job::print_profile() {
-  if (recording_ == nullptr) return;
-  const std::string page = recording_->page();
-  if (!page.empty()) all_.console.error.write(this, page);
 }
 
 // Polls by a timer: the descriptor of a dead rank stays ready until the rank's tracer has reaped
@@ -247,7 +230,7 @@ void Job::all_ended() {
   constexpr double kRound = 0.005;  // seconds
   if (!ending_ && awaits_worlds()) return loop_.after(kRound, this, [this] { all_ended(); });
   judge_silent_ends();
-  print_profile();
+  if (recording_ != nullptr) all_.console.error.write(this, recording_->page());
   const auto& first =
       *std::max_element(ranks_.begin(), ranks_.end(),
                         [](const auto& a, const auto& b) { return a->survivors < b->survivors; });

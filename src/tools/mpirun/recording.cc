@@ -22,7 +22,8 @@ Recording::Recording(Loop& loop, trace::TraceFile& file, const Params& params,
       file_(file),
       facts_(facts),
       say_(std::move(say)),
-      profile_(params.profile == "0" ? "" : params.profile),
+      wants_profile_(params.wants_profile()),
+      profile_file_(params.profile_file()),
       sizes_(file.valid() ? trace::ring_sizes(static_cast<uint64_t>(params.trace_buffer))
                           : trace::AreaSizes{}),
       memory_(make_memfd("tern-trace", sizes_.bytes() * static_cast<size_t>(facts.size))),
@@ -52,9 +53,14 @@ void Recording::add_rank(int world, int rank, const App& app) {
       file_, area(rank), trace::ProcessFacts{world, rank, facts_.size, facts_.host, command});
 }
 
-void Recording::end_rank(int rank, const std::string& words, bool killed) {
+void Recording::end_rank(int rank, const siginfo_t& how, boot::RankState state) {
+  const bool exited = how.si_code == CLD_EXITED;
+  const bool finalised = exited && how.si_status == 0 && state == boot::RankState::kFinalised;
+  const std::string words = finalised ? "finalised"
+                            : exited  ? strf("exit %d", how.si_status)
+                                      : strf("killed by signal %d", how.si_status);
   const auto& drain = drains_[static_cast<size_t>(rank)];
-  if (drain != nullptr) drain->finish(words, killed);
+  if (drain != nullptr) drain->finish(words, !finalised);
   complain();
 }
 
@@ -63,18 +69,18 @@ trace::Area Recording::area(int rank) const noexcept {
 }
 
 std::string Recording::page() {
-  if (profile_.empty()) return {};
+  if (!wants_profile_) return {};
   trace::Page page(program_);
   for (int rank = 0; rank < facts_.size; ++rank) page.add(rank, area(rank));
   if (page.empty()) return {};
-  if (profile_ == "1") return page.text();
-  std::FILE* const file = std::fopen(profile_.c_str(), "we");
+  if (profile_file_.empty()) return page.text();
+  std::FILE* const file = std::fopen(profile_file_.c_str(), "we");
   const std::string json = page.json();
   const bool written =
       file != nullptr && std::fwrite(json.data(), 1, json.size(), file) == json.size();
   const int error = errno;
   if ((file == nullptr || std::fclose(file) != 0) || !written)
-    say_(strf("cannot write the profile %s: %s", profile_.c_str(), std::strerror(error)));
+    say_(strf("cannot write the profile %s: %s", profile_file_.c_str(), std::strerror(error)));
   return page.text();
 }
 
@@ -90,6 +96,17 @@ void Recording::run() {
 void Recording::complain() {
   const std::string words = file_.take_complaint();
   if (!words.empty()) say_(words);
+}
+
+std::unique_ptr<Recording> make_recording(Loop& loop, trace::TraceFile& file, const Params& params,
+                                          const JobFacts& facts,
+                                          const std::function<void(const std::string&)>& say) {
+  try {
+    return std::make_unique<Recording>(loop, file, params, facts, say);
+  } catch (const Error& error) {
+    say(strf("the ranks are not recorded: %s", error.what()));
+    return nullptr;
+  }
 }
 
 }  // namespace tern::mpirun

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording: the memory in which a world's ranks record their calls (TERN_TRACE, TERN_PROFILE),
-// and the timer that drains the records to the trace file.
-// Why: mpirun outlives a killed rank, so its last records reach the file.
-// Lifetime: Job. Threads: the loop's.
+// Recording: the memory for the records of a world's ranks (TERN_TRACE, TERN_PROFILE), and the
+// timer of the drain to the trace file. Why: mpirun outlives a killed rank, whose last records
+// reach the file. Lifetime: Job. Threads: the loop's.
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,10 +20,6 @@
 
 namespace tern::mpirun {
 
-[[nodiscard]] inline bool wants_recording(const Params& params) {
-  return !params.trace.empty() || !params.profile.empty();
-}
-
 class Recording {
  public:
   /// `file` may be invalid: a profile alone. `say` prints a remark. Throws Error.
@@ -37,8 +33,8 @@ class Recording {
   /// The value of trace::kAreaVariable.
   [[nodiscard]] std::string words() const;
   void add_rank(int world, int rank, const App& app);
-  /// The rank's process has ended; `words` as in the line "end".
-  void end_rank(int rank, const std::string& words, bool killed);
+  /// The rank's process has ended.
+  void end_rank(int rank, const siginfo_t& how, boot::RankState state);
   /// The page of all ranks' profiles; empty if no profile is wanted. Also writes the JSON file.
   [[nodiscard]] std::string page();
 
@@ -52,12 +48,18 @@ class Recording {
   std::function<void(const std::string&)> say_;
   [[nodiscard]] trace::Area area(int rank) const noexcept;
 
-  const std::string profile_;
+  const bool wants_profile_;
+  const std::string profile_file_;
   std::string program_;
   trace::AreaSizes sizes_;
   Fd memory_;
   Mapping map_;
   std::vector<std::unique_ptr<trace::Drain>> drains_;  // by rank
 };
+
+/// Null, with a remark, without memory for records: the job goes on.
+[[nodiscard]] std::unique_ptr<Recording> make_recording(
+    Loop& loop, trace::TraceFile& file, const Params& params, const JobFacts& facts,
+    const std::function<void(const std::string&)>& say);
 
 }  // namespace tern::mpirun

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+# mpirun --profile: the page and the JSON name known waits with rank, place and seconds; without a fault, no wait.
+# timeout: 120
+# waits: yes
+# hosts: no, the page of one mpirun
+. "$TOP/tests/verdicts.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$log"' EXIT
+cd "$work" || exit 1
+cat >program.c <<'C'
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static double waited;
+__attribute__((noinline)) static void solve(const char* fault, int rank) {
+  double in = rank, out;
+  usleep(20000);
+  if (strcmp(fault, "rank") == 0 && rank == 1) usleep(60000);
+  double begin = MPI_Wtime();
+  MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  if (strcmp(fault, "rank") == 0) waited += MPI_Wtime() - begin;
+  if (strcmp(fault, "sender") == 0 && rank == 0) usleep(50000);
+  begin = MPI_Wtime();
+  if (rank == 0) MPI_Send(&in, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(&out, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (strcmp(fault, "sender") == 0 && rank == 1) waited += MPI_Wtime() - begin;
+}
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 10; ++i) solve(argv[1], rank);
+  double sum;  // of the ranks that wait
+  if (strcmp(argv[1], "rank") == 0 && rank == 1) waited = -waited;
+  MPI_Reduce(&waited, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("%.6f\n", sum);
+  MPI_Finalize();
+  return 0;
+}
+C
+"$MPICC" -g -O1 -o program program.c || exit 1
+"$MPICC" -g -O1 -o calls "$TOP/tests/mpi/trace.c" || exit 1
+
+# run FAULT: writes FAULT.json, FAULT.page, FAULT.seconds
+run() { "$MPIRUN" --profile="$1.json" -n 2 ./program "$1" >"$1.seconds" 2>"$1.page"; }
+# true_of FAULT EXPRESSION
+true_of() {
+  python3 -c 'import json, sys
+page = json.load(open(sys.argv[1] + ".json"))
+seconds = float(open(sys.argv[1] + ".seconds").read())
+waits, sites, ranks = page["waits"], page["sites"], page["ranks"]
+if not eval(sys.argv[2]): sys.exit(json.dumps(page, indent=1) + f"\nmeasured: {seconds}")' "$1" "$2"
+}
+
+check "a late sender" run sender
+check "it is the longest wait for a message: place, rank, seconds within 5 %" true_of sender \
+  '[w for w in waits if w["kind"] == "late sender"][0]["function"] == "MPI_Recv" and [w for w in waits if w["kind"] == "late sender"][0]["cause"] == 0 and abs([w for w in waits if w["kind"] == "late sender"][0]["seconds"] / seconds - 1) < 0.05'
+check "the page says so" grep -q 'MPI_Recv at solve (program.c:[0-9]*) < main.*: rank 0 sent after' sender.page
+check "a late rank" run rank
+check "the collective, the rank, seconds within 5 %" true_of rank \
+  'waits[0]["kind"] == "late rank" and waits[0]["function"] == "MPI_Allreduce" and waits[0]["cause"] == 1 and abs(waits[0]["seconds"] / seconds - 1) < 0.05'
+check "calls, bytes, sizes" true_of rank \
+  '[sum(n) for n in zip(*((s["calls"], s["bytes"], s["sizes"][2]) for s in sites if s["function"] == "MPI_Allreduce"))] == [20, 160, 20]'
+check "the page has at most 40 lines, each at most 160 wide" sh -c '[ "$(wc -l <rank.page)" -le 40 ] && ! grep -q ".\{161\}" rank.page'
+check "share of MPI, seconds of the run" true_of rank 'all(0 <= r["mpi_seconds"] <= r["seconds"] and r["seconds"] > 0.75 for r in ranks)'
+check "without a fault" run none
+check "no late rank takes a fifth of the time" true_of none 'all(w["share"] < 0.2 for w in waits)'
+check "without a file, the page alone" sh -c '"$0" --profile -n 2 ./program rank 2>&1 >/dev/null | grep -q "^Profile of ./program: 2 ranks"' "$MPIRUN"
+check "a file that cannot be written" sh -c '"$0" --profile=none/file -n 1 ./calls 2>&1 >/dev/null | grep -q "cannot write the profile none/file"' "$MPIRUN"
+check "profile and trace at once" "$MPIRUN" --profile --trace=both.trace -n 2 ./program none
+check "both" python3 "$TOP/tests/mpi/trace.py" both.trace 'len(of(0, "MPI_Allreduce")) == 10'
+check "a rank alone prints its page and writes its file" sh -c 'TERN_PROFILE=alone ./calls many 10 2>&1 >/dev/null | grep -q "^Profile of rank 0 of 1: 1 rank"'
+check "the file of a rank alone" python3 -m json.tool alone.0
+totals
