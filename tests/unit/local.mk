@@ -90,9 +90,9 @@ unit_alone += tests/unit/api/quorum_test
 unit_alone += tests/unit/api/requests_test
 tests_unit_api_requests_test_LDADD = $(entry_objects) libtern.la $(GTEST_LIBS)
 if UNITY
-entry_objects = $(patsubst %.cc,%.lo,$(filter gen/unity/entry.%,$(units)))
+entry_objects = $(patsubst %.cc,%.lo,$(filter gen/unity/entry.% gen/unity/twin.%,$(units)))
 else
-entry_objects = $(abi_entry_points:.cc=.lo)
+entry_objects = $(abi_entry_points:.cc=.lo) $(abi_twins:.cc=.lo)
 endif
 # Ranks as threads: tests/unit/world.hpp.
 unit_tests += tests/unit/btl/ring_test
