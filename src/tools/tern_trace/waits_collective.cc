@@ -60,7 +60,7 @@ class CollectiveWaits {
     if (kind_ == Wait::kCollective && any.kind == RecordKind::kCollectiveStart) progress();
   }
 
-  /// All ranks have started, and some wait for the rank that comes last out of its computation.
+  /// After the start of all ranks, the other ranks wait for the last computing rank.
   void progress() {
     const Entry* back = nullptr;
     int64_t returned = INT64_MIN;
