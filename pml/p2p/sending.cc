@@ -6,8 +6,20 @@
 #include "core/channel.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
+#include "trace/recorder.hpp"
 
 namespace tern::pml {
+namespace {
+
+TERN_COLD void note_rendezvous() noexcept {
+  trace::OpenCall* const call = trace::open_call();
+  if (call == nullptr) return;
+  if (const auto kind = call->record.kind;
+      kind == trace::RecordKind::kSend || kind == trace::RecordKind::kSendStart)
+    call->record.flags |= trace::kRendezvous;
+}
+
+}  // namespace
 
 void Sending::start(SendRequest& request, int lost) noexcept {
   requests_.begin(request, lost);
@@ -28,7 +40,10 @@ bool Sending::emit(SendRequest& request) noexcept {
   const bool complete = eager && request.mode != Mode::kSynchronous;
   if (!(eager ? eager_.emit(request) : transfers_.announce(request))) return false;
   peer.sent.count(bytes, eager);
-  if (complete) requests_.finish(request, MPI_SUCCESS);
+  if (complete)
+    requests_.finish(request, MPI_SUCCESS);
+  else if (trace::is_on())
+    note_rendezvous();
   return true;
 }
 

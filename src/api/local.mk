@@ -58,6 +58,7 @@ api_sources += src/api/job/hardware.cc
 api_sources += src/api/job/leaks.cc
 api_sources += src/api/job/membership.cc
 api_sources += src/api/job/progress_thread.cc
+api_sources += src/api/job/trace_clocks.cc
 api_sources += src/api/job/runtime.cc
 api_sources += src/api/job/watch.cc
 api_sources += src/api/memory_kinds.cc

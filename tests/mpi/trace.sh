@@ -41,6 +41,8 @@ check "each started receive completes once" true_of messages \
   'all(sorted(r.request for r in of(rank, kind="receive_start")) == sorted(r.request for r in of(rank, kind="receive_done")) for rank in by_rank)'
 check "persistent starts have numbers of their own" true_of messages \
   'all(len({r.request for r in of(rank, "MPI_Startall")}) == 4 for rank in by_rank)'
+check "a large send waits for its receiver, a small one does not" true_of messages \
+  '{bool(r.flags & RENDEZVOUS) for r in of(function="MPI_Isend") if r.bytes > 1000} == {True} and not any(r.flags & RENDEZVOUS for r in of(function="MPI_Send"))'
 check "the cancelled receive" true_of messages 'all(sum(bool(r.flags & CANCELLED) for r in of(rank)) == 1 for rank in by_rank)'
 check "a receive from no process" true_of messages 'of(0, "MPI_Recv")[-1].peer == -3'
 check "send and receive of MPI_Sendrecv" true_of messages \

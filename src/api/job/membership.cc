@@ -194,7 +194,11 @@ void Membership::start(core::ThreadLevel level, User user) {
     if (user == User::kSession && !instance().world.ended) boot_->tell_session();
     if (first) watch_events();
   }
-  if (user == User::kWorld) runtime_->enter_world();
+  if (user == User::kWorld) {
+    runtime_->enter_world();
+    if (trace::is_on() && boot_->local_ranks().size() != static_cast<size_t>(boot_->size()))
+      clocks_ = std::make_unique<TraceClocks>(process_);
+  }
   if (trace::is_on()) trace::record_started(core::current_call.call, begin_ns);
 }
 
@@ -215,6 +219,7 @@ void Membership::stop(User user) {
     report_leaks(process_);
   }
   guard.unlock();  // other sessions may open
+  if (user == User::kWorld && clocks_ != nullptr) clocks_->measure_again();
   if (user == User::kWorld)
     runtime_->leave();
   else if (last)

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "api/job/runtime.hpp"
+#include "api/job/trace_clocks.hpp"
 #include "boot/boot.hpp"
 #include "core/process.hpp"
 #include "mpix.h"
@@ -54,6 +55,7 @@ class Membership {
   bool left_together_ = false;  // old connection infos are invalid
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<TraceClocks> clocks_;
 };
 
 [[nodiscard]] Membership& membership() noexcept;

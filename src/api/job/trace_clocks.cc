@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/job/trace_clocks.hpp"
+
+#include <climits>
+#include <map>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "core/communicator.hpp"
+#include "core/datatype.hpp"
+#include "mpi.h"
+#include "pml/pml.hpp"
+#include "trace/lines.hpp"
+#include "trace/recorder.hpp"
+
+namespace tern::api {
+namespace {
+
+constexpr int kRounds = 10;
+constexpr int kAskTag = INT_MIN + 0x7ffffff0, kAnswerTag = kAskTag + 1, kSampleTag = kAskTag + 2;
+constexpr int64_t kPatienceNs = 2'000'000'000;  // at the start: a rank may record nothing
+
+}  // namespace
+
+TraceClocks::TraceClocks(core::Process& process) : process_(process) {
+  learn_hosts();
+  give_up_ns_ = now_ns() + kPatienceNs;
+  measure(true);
+}
+
+void TraceClocks::learn_hosts() {
+  boot::Boot& boot = *process_.boot;
+  const int self = process_.world_rank;
+  std::map<int, int> lowest;
+  std::vector<int> mates;
+  const int here = boot.node(self);
+  for (int rank = 0; rank < process_.world_size; ++rank) {
+    const int node = boot.node(rank);
+    lowest.emplace(node, rank);
+    if (node == here && rank != self) mates.push_back(rank);
+  }
+  lowest_ = lowest[here];
+  if (self == lowest_ && self != 0) partners_ = std::move(mates);
+  if (self != 0) return;
+  for (const auto& [node, rank] : lowest)
+    if (rank != 0) partners_.push_back(rank);
+}
+
+void TraceClocks::measure_again() noexcept {
+  try {
+    measure(false);
+  } catch (const std::exception& error) {
+    log_line("the clocks of the hosts: %s", error.what());
+  }
+}
+
+void TraceClocks::measure(bool first) {
+  if (process_.world_rank == 0) return serve(first);
+  if (!answered_ || lowest_ == 0) return;
+  Sample sample{};
+  if (process_.world_rank == lowest_) {
+    const bool found = ask(first, &sample);
+    if (!found) sample.residual_ns = -1;
+    for (const int mate : partners_) (void)send(&sample, sizeof sample, mate, kSampleTag);
+  } else if (!comes(lowest_, kSampleTag, first) ||
+             !receive(&sample, sizeof sample, lowest_, kSampleTag)) {
+    sample.residual_ns = -1;
+  }
+  answered_ = sample.residual_ns >= 0;
+  if (!answered_) return;
+  trace::define(trace::line({"clock", std::to_string(sample.local_ns),
+                             std::to_string(sample.ahead_ns), std::to_string(sample.residual_ns)}));
+}
+
+void TraceClocks::serve(bool first) {
+  std::erase_if(partners_, [&](int rank) {
+    for (int round = 0; round < kRounds; ++round) {
+      int64_t time = 0;
+      if (!comes(rank, kAskTag, first) || !receive(&time, sizeof time, rank, kAskTag)) return true;
+      time = trace::now();
+      if (!send(&time, sizeof time, rank, kAnswerTag)) return true;
+    }
+    return false;
+  });
+}
+
+bool TraceClocks::ask(bool first, Sample* best) {
+  int64_t shortest = INT64_MAX;
+  for (int round = 0; round < kRounds; ++round) {
+    int64_t theirs = 0;
+    const int64_t begin = trace::now();
+    if (!send(&begin, sizeof begin, 0, kAskTag) || !comes(0, kAnswerTag, first) ||
+        !receive(&theirs, sizeof theirs, 0, kAnswerTag))
+      return false;
+    const int64_t trip = trace::now() - begin;
+    if (trip >= shortest) continue;
+    shortest = trip;
+    *best = {begin + trip / 2, theirs - (begin + trip / 2), trip / 2};
+  }
+  return true;
+}
+
+bool TraceClocks::comes(int rank, int tag, bool first) const noexcept {
+  if (!first) return true;
+  const pml::Envelope from{process_.world, rank, tag, pml::Plane::kInternal};
+  core::Outcome outcome;
+  for (bool found = false;;) {
+    if (process_.world->channel().pml->iprobe(from, &found, &outcome) != MPI_SUCCESS) return false;
+    if (found || now_ns() > give_up_ns_) return found;
+  }
+}
+
+bool TraceClocks::send(const void* data, size_t bytes, int rank, int tag) const noexcept {
+  const pml::Buffer buffer{const_cast<void*>(data), static_cast<MPI_Count>(bytes),
+                           &core::predefined_type(process_, MPI_BYTE)};
+  return process_.world->channel().pml->send(buffer,
+                                             {process_.world, rank, tag, pml::Plane::kInternal},
+                                             pml::Mode::kStandard) == MPI_SUCCESS;
+}
+
+bool TraceClocks::receive(void* data, size_t bytes, int rank, int tag) const noexcept {
+  const pml::Buffer buffer{data, static_cast<MPI_Count>(bytes),
+                           &core::predefined_type(process_, MPI_BYTE)};
+  core::Outcome outcome;
+  return process_.world->channel().pml->recv(
+             buffer, {process_.world, rank, tag, pml::Plane::kInternal}, &outcome) == MPI_SUCCESS;
+}
+
+}  // namespace tern::api
