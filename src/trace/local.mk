@@ -4,6 +4,7 @@ trace_sources += \
   src/trace/area.hpp src/trace/format.hpp src/trace/lines.hpp src/trace/notes.hpp src/trace/numbers.hpp \
   src/trace/drain.cc src/trace/drain.hpp \
   src/trace/memory.cc src/trace/memory.hpp \
+  src/trace/packed.cc src/trace/packed.hpp \
   src/trace/page.cc src/trace/page.hpp \
   src/trace/profile.cc src/trace/profile.hpp \
   src/trace/recorder.cc src/trace/recorder.hpp \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/recorder.hpp"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "base/log.hpp"
 #include "trace/lines.hpp"
 #include "trace/memory.hpp"
+#include "trace/packed.hpp"
 #include "trace/page.hpp"
 #include "trace/profile.hpp"
 #include "trace/sites.hpp"
@@ -44,8 +46,10 @@ struct Recorder {
   std::optional<Profile> profile;
   Start settings;
   bool reports = false;  // at the end of this call
+  bool sent = false;     // rank 0 reports
   std::mutex labelling;
   std::map<std::string, uint32_t, std::less<>> labels;
+  std::vector<std::pair<int, std::string>> gathered;  // packed profiles of other ranks
 };
 Recorder* recorder = nullptr;
 
@@ -165,25 +169,37 @@ TERN_COLD void name_sources() noexcept {
   }
 }
 
-/// Without mpirun: rank 0 prints a page, and each rank writes FILE.RANK.
+TERN_COLD void write_page(const Page& page, const std::string& path) {
+  std::FILE* const file = std::fopen(path.c_str(), "we");
+  const bool written = file != nullptr && std::fputs(page.json().c_str(), file) >= 0;
+  if (file == nullptr || std::fclose(file) != 0 || !written)
+    log_line("cannot write the profile %s", path.c_str());
+}
+
+/// Without mpirun: rank 0 prints a page and writes FILE, with all ranks that sent their profiles. A
+/// rank outside of a world writes FILE.RANK.
 TERN_COLD void print_page() noexcept {
   try {
     const Start& settings = recorder->settings;
-    Page page(strf("rank %d of %d", settings.rank, settings.size));
+    const bool whole = recorder->gathered.size() + 1 == static_cast<size_t>(settings.size);
+    Page page(whole ? program_invocation_short_name
+                    : strf("rank %d of %d", settings.rank, settings.size));
     page.add(settings.rank, recorder->memory.area());
+    for (const auto& [rank, packed] : recorder->gathered) {
+      const Unpacked unpacked(packed);
+      if (unpacked.area().valid()) page.add(rank, unpacked.area());
+    }
     if (settings.rank == 0) std::fputs(page.text().c_str(), stderr);
     if (settings.profile_file.empty()) return;
-    const std::string path = strf("%s.%d", settings.profile_file.c_str(), settings.rank);
-    std::FILE* const file = std::fopen(path.c_str(), "we");
-    const bool written = file != nullptr && std::fputs(page.json().c_str(), file) >= 0;
-    if (file == nullptr || std::fclose(file) != 0 || !written)
-      log_line("cannot write the profile %s", path.c_str());
+    write_page(page, whole ? settings.profile_file
+                           : strf("%s.%d", settings.profile_file.c_str(), settings.rank));
   } catch (const std::exception&) {  // no memory for the page
   }
 }
 
 TERN_COLD void report() noexcept {
   recorder->reports = false;
+  if (recorder->sent) return;
   name_sources();
   if (!recorder->memory.is_mpiruns()) print_page();
 }
@@ -206,6 +222,20 @@ void leave() noexcept {
   if (recorder == nullptr) return;
   recorder->reports = recorder->profile.has_value();
   recorder->memory.leave();
+}
+
+bool gathers_profiles() noexcept {
+  return recorder != nullptr && recorder->profile && !recorder->memory.is_mpiruns();
+}
+
+std::string pack_profile() {
+  recorder->sent = true;
+  name_sources();
+  return pack(recorder->memory.area(), now_ns());
+}
+
+void keep_profile(int rank, std::string packed) {
+  recorder->gathered.emplace_back(rank, std::move(packed));
 }
 
 void begin(OpenCall& call, const void* site, const void* frame) noexcept {

@@ -73,6 +73,13 @@ struct Matched {
 };
 [[nodiscard]] Matched& last_matched() noexcept;
 
+/// Whether rank 0 prints a page for all ranks, because no mpirun reads the areas.
+[[nodiscard]] bool gathers_profiles() noexcept;
+/// The profile up to now: see packed.hpp. Throws std::bad_alloc.
+[[nodiscard]] std::string pack_profile();
+/// Adds another rank's profile to the page, which ignores a damaged one. Throws std::bad_alloc.
+void keep_profile(int rank, std::string packed);
+
 /// MPI_Pcontrol: 0 pauses, 1 and above resume.
 void pause(bool paused) noexcept;
 void region(RecordKind kind, std::string_view name) noexcept;

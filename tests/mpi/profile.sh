@@ -70,6 +70,6 @@ check "without a file, the page alone" sh -c '"$0" --profile -n 2 ./program rank
 check "a file that cannot be written" sh -c '"$0" --profile=none/file -n 1 ./calls 2>&1 >/dev/null | grep -q "cannot write the profile none/file"' "$MPIRUN"
 check "profile and trace at once" "$MPIRUN" --profile --trace=both.trace -n 2 ./program none
 check "both" python3 "$TOP/tests/mpi/trace.py" both.trace 'len(of(0, "MPI_Allreduce")) == 10'
-check "a rank alone prints its page and writes its file" sh -c 'TERN_PROFILE=alone ./calls many 10 2>&1 >/dev/null | grep -q "^Profile of rank 0 of 1: 1 rank"'
-check "the file of a rank alone" python3 -m json.tool alone.0
+check "a rank alone prints its page and writes its file" sh -c 'TERN_PROFILE=alone ./calls many 10 2>&1 >/dev/null | grep -q "^Profile of calls: 1 rank"'
+check "the file of a rank alone" python3 -m json.tool alone
 totals

@@ -195,9 +195,9 @@ void Membership::start(core::ThreadLevel level, User user) {
     if (first) watch_events();
   }
   if (user == User::kWorld) {
+    if (trace::is_on()) recording_ = std::make_unique<JobRecording>(process_);
     runtime_->enter_world();
-    if (trace::is_on() && boot_->local_ranks().size() != static_cast<size_t>(boot_->size()))
-      clocks_ = std::make_unique<TraceClocks>(process_);
+    if (recording_ != nullptr) recording_->begin();
   }
   if (trace::is_on()) trace::record_started(core::current_call.call, begin_ns);
 }
@@ -219,7 +219,7 @@ void Membership::stop(User user) {
     report_leaks(process_);
   }
   guard.unlock();  // other sessions may open
-  if (user == User::kWorld && clocks_ != nullptr) clocks_->measure_again();
+  if (user == User::kWorld && recording_ != nullptr) recording_->end();
   if (user == User::kWorld)
     runtime_->leave();
   else if (last)

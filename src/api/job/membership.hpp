@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "api/job/job_recording.hpp"
 #include "api/job/runtime.hpp"
-#include "api/job/trace_clocks.hpp"
 #include "boot/boot.hpp"
 #include "core/process.hpp"
 #include "mpix.h"
@@ -55,7 +55,7 @@ class Membership {
   bool left_together_ = false;  // old connection infos are invalid
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<Runtime> runtime_;
-  std::unique_ptr<TraceClocks> clocks_;
+  std::unique_ptr<JobRecording> recording_;
 };
 
 [[nodiscard]] Membership& membership() noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/job/trace_clocks.hpp"
+#include "api/job/job_recording.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <map>
 #include <string>
@@ -14,24 +15,65 @@
 #include "mpi.h"
 #include "pml/pml.hpp"
 #include "trace/lines.hpp"
+#include "trace/packed.hpp"
 #include "trace/recorder.hpp"
 
 namespace tern::api {
 namespace {
 
 constexpr int kRounds = 10;
-constexpr int kAskTag = INT_MIN + 0x7ffffff0, kAnswerTag = kAskTag + 1, kSampleTag = kAskTag + 2;
+constexpr int kAskTag = INT_MIN + 0x7ffffff0, kAnswerTag = kAskTag + 1, kSampleTag = kAskTag + 2,
+              kProfileTag = kAskTag + 3;
+constexpr const char* kProfileKey = "trace.profile";
 constexpr int64_t kPatienceNs = 2'000'000'000;  // at the start: a rank may record nothing
 
 }  // namespace
 
-TraceClocks::TraceClocks(core::Process& process) : process_(process) {
+JobRecording::JobRecording(core::Process& process) : process_(process) {
+  if (trace::gathers_profiles()) process.boot->put(kProfileKey, "1");
+}
+
+bool JobRecording::has_hosts() const noexcept {
+  return process_.boot->local_ranks().size() != static_cast<size_t>(process_.world_size);
+}
+
+void JobRecording::begin() {
+  if (!has_hosts()) return;
   learn_hosts();
   give_up_ns_ = now_ns() + kPatienceNs;
   measure(true);
 }
 
-void TraceClocks::learn_hosts() {
+void JobRecording::end() noexcept {
+  try {
+    if (has_hosts()) measure(false);
+    if (trace::gathers_profiles() && process_.world_size > 1) gather();
+  } catch (const std::exception& error) {
+    log_line("the records of this job are incomplete: %s", error.what());
+  }
+}
+
+// A rank that records nothing would never send, so rank 0 looks for each rank's key first.
+void JobRecording::gather() {
+  if (process_.world_rank != 0) {
+    const std::string packed = trace::pack_profile();
+    const uint64_t bytes = packed.size();
+    if (send(&bytes, sizeof bytes, 0, kProfileTag))
+      (void)send(packed.data(), packed.size(), 0, kProfileTag);
+    return;
+  }
+  for (int rank = 1; rank < process_.world_size; ++rank) {
+    if (process_.deaths.has(static_cast<uint32_t>(rank))) continue;
+    (void)process_.boot->get(rank, kProfileKey);
+    uint64_t bytes = 0;
+    if (!receive(&bytes, sizeof bytes, rank, kProfileTag)) continue;
+    std::string packed(std::min(bytes, trace::kMostPackedBytes), '\0');
+    if (receive(packed.data(), packed.size(), rank, kProfileTag))
+      trace::keep_profile(rank, std::move(packed));
+  }
+}
+
+void JobRecording::learn_hosts() {
   boot::Boot& boot = *process_.boot;
   const int self = process_.world_rank;
   std::map<int, int> lowest;
@@ -49,15 +91,7 @@ void TraceClocks::learn_hosts() {
     if (rank != 0) partners_.push_back(rank);
 }
 
-void TraceClocks::measure_again() noexcept {
-  try {
-    measure(false);
-  } catch (const std::exception& error) {
-    log_line("the clocks of the hosts: %s", error.what());
-  }
-}
-
-void TraceClocks::measure(bool first) {
+void JobRecording::measure(bool first) {
   if (process_.world_rank == 0) return serve(first);
   if (!answered_ || lowest_ == 0) return;
   Sample sample{};
@@ -75,7 +109,7 @@ void TraceClocks::measure(bool first) {
                              std::to_string(sample.ahead_ns), std::to_string(sample.residual_ns)}));
 }
 
-void TraceClocks::serve(bool first) {
+void JobRecording::serve(bool first) {
   std::erase_if(partners_, [&](int rank) {
     for (int round = 0; round < kRounds; ++round) {
       int64_t time = 0;
@@ -87,7 +121,7 @@ void TraceClocks::serve(bool first) {
   });
 }
 
-bool TraceClocks::ask(bool first, Sample* best) {
+bool JobRecording::ask(bool first, Sample* best) {
   int64_t shortest = INT64_MAX;
   for (int round = 0; round < kRounds; ++round) {
     int64_t theirs = 0;
@@ -103,7 +137,7 @@ bool TraceClocks::ask(bool first, Sample* best) {
   return true;
 }
 
-bool TraceClocks::comes(int rank, int tag, bool first) const noexcept {
+bool JobRecording::comes(int rank, int tag, bool first) const noexcept {
   if (!first) return true;
   const pml::Envelope from{process_.world, rank, tag, pml::Plane::kInternal};
   core::Outcome outcome;
@@ -113,7 +147,7 @@ bool TraceClocks::comes(int rank, int tag, bool first) const noexcept {
   }
 }
 
-bool TraceClocks::send(const void* data, size_t bytes, int rank, int tag) const noexcept {
+bool JobRecording::send(const void* data, size_t bytes, int rank, int tag) const noexcept {
   const pml::Buffer buffer{const_cast<void*>(data), static_cast<MPI_Count>(bytes),
                            &core::predefined_type(process_, MPI_BYTE)};
   return process_.world->channel().pml->send(buffer,
@@ -121,7 +155,7 @@ bool TraceClocks::send(const void* data, size_t bytes, int rank, int tag) const 
                                              pml::Mode::kStandard) == MPI_SUCCESS;
 }
 
-bool TraceClocks::receive(void* data, size_t bytes, int rank, int tag) const noexcept {
+bool JobRecording::receive(void* data, size_t bytes, int rank, int tag) const noexcept {
   const pml::Buffer buffer{data, static_cast<MPI_Count>(bytes),
                            &core::predefined_type(process_, MPI_BYTE)};
   core::Outcome outcome;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// TraceClocks: lines "clock" of a recording over several hosts (src/trace/README.md).
-// Method: the lowest rank of each host exchanges times with rank 0 at the start and at the end, and
-// tells the ranks of its host. Half of the shortest round trip bounds the error.
-// Errors: none; without an answer at the start, a host has no lines.
+// JobRecording: the parts of a profile or trace for which ranks talk to each other.
+// Clocks: lines "clock" (src/trace/README.md). The lowest rank of each host exchanges times with
+// rank 0 at the start and at the end, and tells the ranks of its host. Half of the shortest round
+// trip bounds the error.
+// Profile: without mpirun, rank 0 collects the profiles of all ranks for its page.
+// Errors: none; without answers, lines or profiles are missing.
 #pragma once
 
 #include <vector>
@@ -11,17 +13,21 @@
 
 namespace tern::api {
 
-class TraceClocks {
+class JobRecording {
  public:
-  /// At the end of MPI_Init, on all ranks. Ranks that record nothing answer nothing.
-  explicit TraceClocks(core::Process& process);
+  /// After trace::start(), before the fence of MPI_Init.
+  explicit JobRecording(core::Process& process);
+  /// At the end of MPI_Init, on all ranks. Ranks that record nothing answer nothing. Throws Error.
+  void begin();
   /// At the start of MPI_Finalize.
-  void measure_again() noexcept;
+  void end() noexcept;
 
  private:
   struct Sample {
     int64_t local_ns, ahead_ns, residual_ns;  // ahead: the job's time minus local_ns
   };
+  [[nodiscard]] bool has_hosts() const noexcept;
+  void gather();
   void measure(bool first);
   void serve(bool first);
   [[nodiscard]] bool ask(bool first, Sample* best);
