@@ -265,7 +265,8 @@ int Traced::end(int code) noexcept {
 }
 
 int Traced::end_probe(int code, const int* flag) noexcept {
-  if (code == MPI_SUCCESS && (flag == nullptr || *flag != 0)) take_status(open_.record);
+  open_.found_no_match = flag != nullptr && *flag == 0;
+  if (code == MPI_SUCCESS && !open_.found_no_match) take_status(open_.record);
   return end(code);
 }
 

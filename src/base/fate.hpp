@@ -23,6 +23,8 @@ class Fate {
   /// Requires the lock of end()'s callers.
   [[nodiscard]] bool dead_locked() const noexcept { return state_ != kAlive; }
   TERN_COLD bool end(const Failure& why) noexcept;
+  /// Replaces an earlier reason, if any. One caller at a time.
+  TERN_COLD void overrule(const Failure& why) noexcept;
 
   [[nodiscard]] TERN_COLD int code() const noexcept;
   /// The text is valid while the object exists.
@@ -34,7 +36,7 @@ class Fate {
   TERN_COLD Failure take() noexcept;
 
  private:
-  // The state is the address of a Failure, or 2 * class + 1 (class 0: alive).
+  // The state is the address of a reason, or 2 * class + 1 (class 0: alive).
   static constexpr uintptr_t kAlive = 1;
   static void forget(uintptr_t state) noexcept;
 

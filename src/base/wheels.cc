@@ -109,7 +109,7 @@ std::string removed(const std::string& prefix) {
     if (const std::string path = prefix + "/" + std::string(file); bytes_of(path) < 0)
       return strf(
           "%s of the wheel tern-mpi is missing, perhaps removed with another MPI's wheel: pip "
-          "install --force-reinstall tern-mpi",
+          "install --force-reinstall FILE, the tern_mpi-*.whl of the release",
           path.c_str());
   return {};
 }
@@ -130,7 +130,7 @@ std::string wheel_conflict(const std::string& prefix) {
                                    bytes_of(prefix + "/" + library))) != std::string::npos;
   return strf(
       "the wheels tern-mpi and %s both own files of %s (%s), and the library is %s's: keep one, by "
-      "pip uninstall %s and pip install --force-reinstall tern-mpi",
+      "pip uninstall %s and pip install --force-reinstall FILE, the tern_mpi-*.whl of the release",
       other.package.c_str(), prefix.c_str(), files.c_str(), ours ? "Tern" : other.package.c_str(),
       other.package.c_str());
 }

@@ -321,6 +321,8 @@ std::string PmixBoot::get(int rank, std::string_view key) {
   constexpr int kNapUs = 10000;
   pmix_status_t status = PMIX_SUCCESS;
   const auto finds = [&](std::string* bytes) {
+    // The own server keeps the values of its dead ranks; other servers wait for their ranks.
+    if (deaths_ != nullptr && is_local(rank) && ask(whom, name.c_str()).bytes(bytes)) return true;
     if (deaths_ != nullptr)
       return deaths_->get(proc(whom), name.c_str(), wait_, end_ns, bytes, &status);
     return ask(whom, name.c_str()).bytes(bytes) ||

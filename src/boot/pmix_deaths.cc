@@ -36,10 +36,17 @@ PmixDeaths::PmixDeaths(const PmixLibrary& pmix, const pmix_proc_t& self)
   const pmix_status_t status =
       pmix.Register_event_handler(codes, std::size(kEnds), const_cast<pmix_info_t*>(&object), 1,
                                   &PmixDeaths::hear, nullptr, nullptr);
+  handler_ = status;
   if (status < 0)
     log_line(
         "the PMIx server tells nothing of dead ranks (%s); networks find deaths on other hosts",
         pmix.Error_string(status));
+}
+
+PmixDeaths::~PmixDeaths() {
+  // The program may keep the library open.
+  if (handler_ >= 0)
+    (void)pmix_.Deregister_event_handler(static_cast<std::size_t>(handler_), nullptr, nullptr);
 }
 
 void PmixDeaths::hear(std::size_t /*handler*/, pmix_status_t /*status*/, const pmix_proc_t* source,
@@ -51,7 +58,8 @@ void PmixDeaths::hear(std::size_t /*handler*/, pmix_status_t /*status*/, const p
   for (std::size_t i = 0; i < count; ++i) {
     if (std::strcmp(info[i].key, PMIX_EVENT_RETURN_OBJECT) == 0)
       object = static_cast<PmixDeaths*>(info[i].value.data.ptr);
-    if (std::strcmp(info[i].key, PMIX_EVENT_AFFECTED_PROC) == 0) dead = info[i].value.data.proc;
+    if (std::strcmp(info[i].key, PMIX_EVENT_AFFECTED_PROC) == 0 && info[i].value.type == PMIX_PROC)
+      dead = info[i].value.data.proc;
   }
   if (object != nullptr && dead != nullptr) object->add(*dead);
   if (over != nullptr) over(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, with);

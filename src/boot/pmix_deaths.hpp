@@ -21,6 +21,7 @@ class PmixDeaths final : public DeathNews {
   PmixDeaths(const PmixLibrary& pmix, const pmix_proc_t& self);
   PmixDeaths(const PmixDeaths&) = delete;
   PmixDeaths& operator=(const PmixDeaths&) = delete;
+  ~PmixDeaths() override;
 
   [[nodiscard]] int take() noexcept override;
   [[nodiscard]] bool has(int rank) noexcept;
@@ -37,6 +38,7 @@ class PmixDeaths final : public DeathNews {
 
   const PmixLibrary& pmix_;
   const pmix_proc_t self_;
+  pmix_status_t handler_ = PMIX_ERROR;
   std::mutex mutex_;
   std::deque<int> ranks_;
   std::set<int> known_;

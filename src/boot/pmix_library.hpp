@@ -11,7 +11,7 @@ namespace tern::boot {
 #define TERN_PMIX_FUNCTIONS(X)                                                                   \
   X(Init) X(Finalize) X(Abort) X(Put) X(Commit) X(Fence_nb) X(Get) X(Get_nb) X(Query_info)       \
   X(Error_string) X(Get_version) X(Value_destruct) X(generate_regex) X(generate_ppn)             \
-  X(Register_event_handler)                                                                      \
+  X(Register_event_handler) X(Deregister_event_handler)                                                                      \
   X(server_init) X(server_register_nspace) X(server_register_client) X(server_setup_fork)
 // clang-format on
 

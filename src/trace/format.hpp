@@ -68,6 +68,7 @@ enum RecordFlags : uint8_t {
   kWildcard = 16,   // the receive named MPI_ANY_SOURCE or MPI_ANY_TAG
   kOpenAtEnd = 32,  // the process ended inside the call; `end` is the last known time
   kStranger = 64,   // peer is a rank of the remote group of an inter-communicator
+  kPolls = 128,     // `number` calls of MPI_Test, MPI_Iprobe and the like without a result
 };
 
 inline constexpr int32_t kNoPeer = -1;

@@ -61,6 +61,7 @@ struct ThreadRecorder {
   OpenCall* open = nullptr;
   Matched matched;
   std::vector<Record> done;
+  Record polls;  // not yet written; function 0: none
   SiteCache sites;
   ProfileCache profile;
 };
@@ -80,7 +81,7 @@ uint32_t site_number(const Frames& frames) noexcept {
 /// A thread without a ring still measures, for the profile.
 TERN_COLD ThreadRecorder* attach() noexcept {
   try {
-    auto* const made = new ThreadRecorder;  // stays, like the ring
+    auto* const made = new ThreadRecorder{};  // stays, like the ring
     made->ticks.start();
     made->sites.start(site_number);
     made->done.reserve(64);
@@ -130,7 +131,35 @@ void show_open(ThreadRecorder& thread, const OpenCall* call) noexcept {
   begin.store(call->record.begin, std::memory_order_release);
 }
 
+bool is_poll(const ThreadRecorder& thread, const OpenCall& call) noexcept {
+  const Record& record = call.record;
+  if (record.flags != 0 || call.outer != nullptr) return false;
+  if (record.kind == RecordKind::kWait) return call.completions == thread.done.size();
+  return record.kind == RecordKind::kProbe && call.found_no_match;
+}
+
+/// Polling loops would fill the ring, and push out other records.
+void add_poll(ThreadRecorder& thread, const Record& poll) noexcept {
+  constexpr int64_t kMostBetweenNs = 1000;
+  Record& polls = thread.polls;
+  if (polls.function == poll.function && polls.site == poll.site && polls.comm == poll.comm &&
+      polls.peer == poll.peer && polls.tag == poll.tag &&
+      poll.begin - polls.end <= kMostBetweenNs) {
+    polls.number = (polls.flags & kPolls) == 0 ? 2 : polls.number + 1;
+    polls.flags |= kPolls;
+    polls.end = poll.end;
+    return;
+  }
+  if (polls.function != 0) write(thread, polls);
+  polls = poll;
+}
+
 void write_call(ThreadRecorder& thread, OpenCall& call) noexcept {
+  if (is_poll(thread, call)) return add_poll(thread, call.record);
+  if (thread.polls.function != 0) {
+    write(thread, thread.polls);
+    thread.polls.function = 0;
+  }
   write(thread, call.record);
   if (call.part.function != 0) {
     call.part.end = call.record.end;
@@ -253,6 +282,7 @@ void begin(OpenCall& call, const void* site, const void* frame) noexcept {
   call.came_ns = 0;
   call.came_from = kNoPeer;
   call.comm = 0;
+  call.found_no_match = false;
   call.live = thread != nullptr && !recorder->paused.load(std::memory_order_relaxed);
   if (thread == nullptr) return;
   if (TERN_UNLIKELY(!recorder->named[record.function].load(std::memory_order_relaxed)))

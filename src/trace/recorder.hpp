@@ -40,7 +40,8 @@ struct OpenCall {
   int64_t came_ns;
   int32_t came_from;
   uint32_t comm;  // of completed requests
-  bool live;      // false: paused, or no ring
+  bool live;            // false: paused, or no ring
+  bool found_no_match;  // a probe
 };
 
 /// The fields of `call` other than record.function, kind and name become those of an empty record.

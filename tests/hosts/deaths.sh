@@ -62,27 +62,30 @@ int main(int argc, char** argv) {
   require(known == victims, "failed members known", known);
   MPI_Group_free(&failed);
   MPI_Comm_free(&survivors);
-  MPI_Finalize();
+  code = MPI_Finalize();
+  require(code == MPI_SUCCESS, "MPI_Finalize", code);
   printf("rank %d left\n", rank);
   return 0;
 }
 END
 prte_options="--rtos continuous,recoverable,notifyerrors"
 export TERN_FT=1 prte_options
-# survives SHAPE WAY VICTIMS met|unmet
+# survives SHAPE WAY VICTIMS met|unmet. A daemon of prterun sometimes fails at the start.
 survives() {
-  limit=20 job "$@" >out 2>&1
-  local code=$?
+  local code try
+  for try in 1 2 3; do
+    limit=20 job "$@" >out 2>&1
+    code=$?
+    grep -q "A daemon failed to report back" out || break
+  done
   cat out
   [ $code = 0 ] && [ "$(grep -c "left$" out)" = $((${1%x*} * ${1#*x} - $4)) ]
 }
 check "mpicc" "$MPICC" deaths.c -o deaths
-for shape in 2x1 2x2; do
-  for way in receive any allreduce agree; do
-    check "$shape, $way, never met" survives $shape ./deaths $way 1 unmet
-    check "$shape, $way, met" survives $shape ./deaths $way 1 met
-  done
+for way in receive any allreduce agree; do
+  check "$way, never met" survives 2x1 ./deaths $way 1 unmet
+  check "$way, met" survives 2x2 ./deaths $way 1 met
 done
-check "the whole host" survives 2x2 ./deaths any 2 met
-check "the whole host, never met" survives 2x2 ./deaths agree 2 unmet
+check "all ranks of a host" survives 2x2 ./deaths any 2 met
+check "all ranks of a host, never met" survives 2x2 ./deaths agree 2 unmet
 totals

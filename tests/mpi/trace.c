@@ -92,6 +92,25 @@ static void collectives(void) {
   MPI_Comm_free(&dup);
 }
 
+/* Rank 1 polls for a message of rank 0, which comes after 50 ms. */
+static void polls(void) {
+  int word = 0, flag = 0;
+  MPI_Request request;
+  for (int i = 0; i < 2; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+      usleep(50000);
+      MPI_Send(&word, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+    } else if (i == 0) {
+      MPI_Irecv(&word, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
+      for (flag = 0; !flag;) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    } else {
+      for (flag = 0; !flag;) MPI_Iprobe(0, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      MPI_Recv(&word, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
+}
+
 static void errors(void) {
   int word = 0;
   MPI_Errhandler handler;

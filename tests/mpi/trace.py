@@ -9,7 +9,7 @@ KINDS = ' call send receive send_start receive_start wait send_done receive_done
 RECORD = struct.Struct('<qqHBBiiIqIIQII')
 Record = collections.namedtuple('Record', 'begin end function kind flags peer tag comm bytes site request number '
                                 'detail repeats rank thread seconds')
-FAILED, CANCELLED, RENDEZVOUS, PART, WILDCARD, OPEN, STRANGER = (1 << bit for bit in range(7))
+FAILED, CANCELLED, RENDEZVOUS, PART, WILDCARD, OPEN, STRANGER, POLLS = (1 << bit for bit in range(8))
 
 
 def unescape(field):

@@ -57,6 +57,12 @@ check "sub-communicators and their members" true_of collectives \
 check "a nonblocking collective completes" true_of collectives \
   'all(of(rank, kind="collective_start")[0].request == of(rank, kind="collective_done")[0].request != 0 for rank in by_rank)'
 
+check "loops of MPI_Test and MPI_Iprobe" run polls 2
+check "few records, with the numbers of the calls and the time" true_of polls \
+  'all(len(of(1, f)) < 2000 and sum(r.number for r in of(1, f) if r.flags & POLLS) > 5000 and 0.04 < sum(r.seconds for r in of(1, f)) < 0.2 for f in ("MPI_Test", "MPI_Iprobe"))'
+check "the last poll finds the message" true_of polls \
+  'of(1, "MPI_Test")[-1].kind == "receive_done" and not of(1, "MPI_Iprobe")[-1].flags & POLLS'
+
 check "error handlers" run errors 2
 check "the records of failed calls, also after a jump" true_of errors \
   'all([bool(r.flags & FAILED) for r in of(rank, "MPI_Send")] == [True, True] and of(rank)[-1].function == "MPI_Finalize" for rank in by_rank)'

@@ -184,7 +184,9 @@ void Faults::revoke(Communicator& comm) noexcept {
   if (comm.fate.dead_locked() && comm.fate.code() == MPIX_ERR_REVOKED) return;
   ++comm.pending;  // keeps the communicator while its operations end
   pass_on(comm);
-  break_off(comm, revoked(comm));
+  const Failure why = revoked(comm);
+  comm.fate.overrule(why);
+  break_off(comm, why);
   comm.operation_ended();
 }
 
@@ -278,7 +280,10 @@ void Faults::admit(Communicator& made, core::Channel* held) noexcept {
   if (!is_revoked && !is_in_range(made)) return;
   const auto end = [&] { is_revoked ? revoke(made) : end_if_in_range(made); };
   if (held == &made.channel()) return end();
-  if (held != nullptr) return heard_revoke(*held, made.id());
+  if (held != nullptr) {
+    if (is_revoked) heard_revoke(*held, made.id());
+    return;  // the next death ends a communicator in range
+  }
   const core::ChannelLock lock(made.channel().progress);
   end();
 }

@@ -144,7 +144,12 @@ void Runtime::learn() {
   boot::Boot& boot = *process_.boot;
   if (boot.size() < 2 || process_.params.coll_tune == CollTune::kOff) return;
   const bool late = boot.job().learnt == boot::Learnt::kFenced;
-  const std::string text = boot.learnt();
+  std::string text;
+  try {
+    text = boot.learnt();
+  } catch (const Error&) {
+    if (!process_.deaths.tolerated()) throw;  // else rank 0 is dead
+  }
   for (auto& coll : colls_) coll->learn(text, late);
 }
 
@@ -361,8 +366,10 @@ void Runtime::admit_threads() noexcept {
 }
 
 void Runtime::send_all_waiting(int64_t most_ns) noexcept {
+  const int64_t since = most_ns == INT64_MAX ? 0 : now_ns();
   for (auto& pml : pmls_) {
-    pml->engine.outbox.wait_until_empty(most_ns);
+    pml->engine.outbox.wait_until_empty(
+        since == 0 ? most_ns : std::max<int64_t>(most_ns - (now_ns() - since), 0));
     pml->engine.peers.explain_traffic();
   }
 }

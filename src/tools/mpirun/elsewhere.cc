@@ -111,8 +111,7 @@ void hand_over(const Handover& handover) {
   Fd programs;
   if (!handover.programs.empty()) {
     programs = make_memfd("tern-programs", handover.programs.size());
-    if (::ftruncate(programs.get(), 0) < 0 ||
-        ::pwrite(programs.get(), handover.programs.data(), handover.programs.size(), 0) < 0)
+    if (::pwrite(programs.get(), handover.programs.data(), handover.programs.size(), 0) < 0)
       throw Error(MPI_ERR_OTHER,
                   strf("mpirun cannot pass on the list of programs: %s", std::strerror(errno)));
     std::replace(words.begin(), words.end(), std::string(kProgramsFile),

@@ -83,7 +83,8 @@ class Collector {
     const uint32_t place = a_.places.of(process_, record);
     if (place >= a_.by_place.size()) a_.by_place.resize(a_.places.size());
     PlaceTotals& totals = a_.by_place[place];
-    ++totals.calls;
+    const auto calls = trace::kPolls & record.flags ? std::max<uint64_t>(record.number, 1) : 1;
+    totals.calls += calls;
     totals.ns += ns;
     totals.longest = std::max(totals.longest, record.end - record.begin);
     if (totals.last_rank != process_) {
@@ -91,8 +92,8 @@ class Collector {
       ++totals.ranks;
     }
     add_bytes(&totals.bytes, record);
-    ++a_.by_rank[process_].calls;
-    ++a_.calls;
+    a_.by_rank[process_].calls += calls;
+    a_.calls += calls;
     move(record, ns);
   }
 

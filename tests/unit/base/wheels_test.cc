@@ -56,7 +56,8 @@ TEST_F(WheelsTest, NameTheOtherPackageFilesAndCure) {
   EXPECT_EQ(wheel_conflict(prefix),
             "the wheels tern-mpi and mpich both own files of " + prefix +
                 " (lib/libmpi_abi.so.1, bin/mpirun), and the library is Tern's: keep one, by pip "
-                "uninstall mpich and pip install --force-reinstall tern-mpi");
+                "uninstall mpich and pip install --force-reinstall FILE, the tern_mpi-*.whl of the "
+                "release");
   library(9);
   EXPECT_NE(wheel_conflict(prefix).find("the library is mpich's"), std::string::npos);
 }
@@ -72,7 +73,7 @@ TEST_F(WheelsTest, NameARemovedFile) {
   EXPECT_EQ(wheel_conflict(prefix),
             prefix +
                 "/bin/mpirun of the wheel tern-mpi is missing, perhaps removed with another MPI's "
-                "wheel: pip install --force-reinstall tern-mpi");
+                "wheel: pip install --force-reinstall FILE, the tern_mpi-*.whl of the release");
 }
 
 TEST_F(WheelsTest, TakeBrokenRecordsWithoutHarm) {
