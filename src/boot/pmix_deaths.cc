@@ -49,7 +49,7 @@ PmixDeaths::~PmixDeaths() {
     (void)pmix_.Deregister_event_handler(static_cast<std::size_t>(handler_), nullptr, nullptr);
 }
 
-void PmixDeaths::hear(std::size_t /*handler*/, pmix_status_t /*status*/, const pmix_proc_t* source,
+void PmixDeaths::hear(std::size_t /*handler*/, pmix_status_t status, const pmix_proc_t* source,
                       pmix_info_t* info, std::size_t count, pmix_info_t* /*results*/,
                       std::size_t /*result_count*/, pmix_event_notification_cbfunc_fn_t over,
                       void* with) {
@@ -61,20 +61,28 @@ void PmixDeaths::hear(std::size_t /*handler*/, pmix_status_t /*status*/, const p
     if (std::strcmp(info[i].key, PMIX_EVENT_AFFECTED_PROC) == 0 && info[i].value.type == PMIX_PROC)
       dead = info[i].value.data.proc;
   }
-  if (object != nullptr && dead != nullptr) object->add(*dead);
+  if (object != nullptr && dead != nullptr && object->is_other(*dead)) {
+    // PRRTE ends only the caller of MPI_Abort if a job may lose ranks.
+    if (status == PMIX_ERR_PROC_REQUESTED_ABORT) {
+      log_line("rank %u has aborted the job; this rank ends", dead->rank);
+      ::_exit(1);
+    }
+    object->add(dead->rank);
+  }
   if (over != nullptr) over(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, with);
 }
 
-void PmixDeaths::add(const pmix_proc_t& dead) noexcept {
-  if (std::strncmp(dead.nspace, self_.nspace, PMIX_MAX_NSLEN) != 0 || dead.rank > PMIX_RANK_VALID ||
-      dead.rank == self_.rank)
-    return;
+bool PmixDeaths::is_other(const pmix_proc_t& process) const noexcept {
+  return std::strncmp(process.nspace, self_.nspace, PMIX_MAX_NSLEN) == 0 &&
+         process.rank <= PMIX_RANK_VALID && process.rank != self_.rank;
+}
+
+void PmixDeaths::add(pmix_rank_t dead) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   try {
-    if (known_.insert(static_cast<int>(dead.rank)).second)
-      ranks_.push_back(static_cast<int>(dead.rank));
+    if (known_.insert(static_cast<int>(dead)).second) ranks_.push_back(static_cast<int>(dead));
   } catch (const std::bad_alloc&) {
-    log_line("no memory to note the death of rank %u", dead.rank);
+    log_line("no memory to note the death of rank %u", dead);
   }
 }
 

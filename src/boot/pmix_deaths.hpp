@@ -34,7 +34,8 @@ class PmixDeaths final : public DeathNews {
   static void hear(std::size_t handler, pmix_status_t status, const pmix_proc_t* source,
                    pmix_info_t* info, std::size_t count, pmix_info_t* results,
                    std::size_t result_count, pmix_event_notification_cbfunc_fn_t over, void* with);
-  void add(const pmix_proc_t& dead) noexcept;
+  [[nodiscard]] bool is_other(const pmix_proc_t& process) const noexcept;
+  void add(pmix_rank_t dead) noexcept;
 
   const PmixLibrary& pmix_;
   const pmix_proc_t self_;

@@ -28,6 +28,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (strcmp(argv[1], "abort") == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
+    sleep(60);
+  }
   const int victims = atoi(argv[2]), living = size - victims;
   if (strcmp(argv[3], "met") == 0) MPI_Barrier(MPI_COMM_WORLD);
   if (rank >= living) {
@@ -88,4 +93,11 @@ for way in receive any allreduce agree; do
 done
 check "all ranks of a host" survives 2x2 ./deaths any 2 met
 check "all ranks of a host, never met" survives 2x2 ./deaths agree 2 unmet
+aborts() {
+  local start=$SECONDS
+  limit=20 job 2x2 ./deaths abort
+  echo "exit $?, $((SECONDS - start)) s"
+  [ $((SECONDS - start)) -lt 10 ]
+}
+check "MPI_Abort ends all ranks" aborts
 totals
