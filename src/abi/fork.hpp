@@ -7,16 +7,17 @@
 
 #include "trace/recorder.hpp"
 
-#define TERN_INNER __attribute__((visibility("hidden"), noinline))
+#define TERN_INNER __attribute__((visibility("hidden"), noinline, used))
 
 #if defined(__x86_64__)
-#define TERN_FORK(ENTRY, PARAMETERS, NAME, ARGUMENTS) \
-  __attribute__((naked)) int ENTRY PARAMETERS {       \
-    __asm__(                                          \
-        "cmpl $0, tern_trace_on(%rip)\n\t"            \
-        "jne traced_" #NAME                           \
-        "\n\t"                                        \
-        "jmp plain_" #NAME);                          \
+#define TERN_FORK(ENTRY, PARAMETERS, NAME, ARGUMENTS)                           \
+  __attribute__((naked, no_instrument_function, no_profile_instrument_function, \
+                 no_stack_protector)) int ENTRY PARAMETERS {                    \
+    __asm__(                                                                    \
+        "cmpl $0, tern_trace_on(%rip)\n\t"                                      \
+        "jne traced_" #NAME                                                     \
+        "\n\t"                                                                  \
+        "jmp plain_" #NAME);                                                    \
   }
 #else
 // A return address in an entry point is the caller's only if the compiler jumps to the function.

@@ -250,7 +250,20 @@ void Traced::take_status(trace::Record& record) noexcept {
   record.bytes = static_cast<int64_t>(core::status_bytes(*status_));
 }
 
+/// A send that has failed had no message, so the next send takes its number.
+void Traced::give_back_number() noexcept {
+  trace::Record& record = open_.record;
+  const bool sends = record.kind == RecordKind::kSend || record.kind == RecordKind::kSendStart;
+  if (!sends || record.number == 0 || comm_ == nullptr || comm_->notes == nullptr) return;
+  trace::CommNotes& notes = *comm_->notes;
+  notes.sending.lock();
+  notes.sent.take_back(record.peer, record.tag, record.number);
+  notes.sending.unlock();
+  record.number = 0;
+}
+
 int Traced::end(int code) noexcept {
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) give_back_number();
   if (TERN_LIKELY(code == MPI_SUCCESS)) {
     trace::Record& record = open_.part.function != 0 ? open_.part : open_.record;
     if (record.kind == RecordKind::kReceive) {

@@ -79,6 +79,7 @@ class Traced {
 
   // After the body. Each returns `code`.
   int end(int code) noexcept;
+  void give_back_number() noexcept;
   /// `flag`: whether a message was found; null: always.
   int end_probe(int code, const int* flag) noexcept;
   int end_start(int code, const MPI_Request* request) noexcept;

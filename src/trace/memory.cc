@@ -179,7 +179,10 @@ void Memory::make_own(const Start& what) {
   drain_ = std::make_unique<OwnDrain>(
       path, area_, ProcessFacts{0, what.rank, what.size, what.host, own_command()});
   at_exit = drain_.get();
-  std::atexit([] { at_exit->end(); });
+  static const pid_t owner = ::getpid();
+  std::atexit([] {
+    if (::getpid() == owner) at_exit->end();  // not in a child of fork()
+  });
 }
 
 std::string Memory::open(const Start& what) {

@@ -16,29 +16,39 @@ class MessageNumbers {
  public:
   /// next() begins with 1, and returns 0 (unknown) without memory for a new peer.
   [[nodiscard]] uint64_t next(int peer, int tag) noexcept {
-    const uint64_t key =
-        static_cast<uint64_t>(static_cast<uint32_t>(peer)) << 32 | static_cast<uint32_t>(tag);
+    const uint64_t key = key_of(peer, tag);
     size_t at = place(key);
-    if (cells_ == nullptr || (cells_[at].count == 0 && used_ * 2 >= size_)) {
+    if (cells_ == nullptr || (!cells_[at].used && used_ * 2 >= size_)) {
       if (!grow()) return 0;
       at = place(key);
     }
     Cell& cell = cells_[at];
-    if (cell.count == 0) {
+    if (!cell.used) {
       cell.key = key;
+      cell.used = true;
       ++used_;
     }
     return ++cell.count;
+  }
+  /// Undoes the next() that gave `number`, unless another followed.
+  void take_back(int peer, int tag, uint64_t number) noexcept {
+    if (cells_ == nullptr) return;
+    Cell& cell = cells_[place(key_of(peer, tag))];
+    if (cell.used && cell.count == number) --cell.count;
   }
 
  private:
   struct Cell {
     uint64_t key = 0, count = 0;
+    bool used = false;
   };
+  [[nodiscard]] static uint64_t key_of(int peer, int tag) noexcept {
+    return static_cast<uint64_t>(static_cast<uint32_t>(peer)) << 32 | static_cast<uint32_t>(tag);
+  }
   [[nodiscard]] size_t place(uint64_t key) const noexcept {
     if (cells_ == nullptr) return 0;
     size_t at = (key * 0x9e3779b97f4a7c15ULL >> 32) & (size_ - 1);
-    while (cells_[at].count != 0 && cells_[at].key != key) at = (at + 1) & (size_ - 1);
+    while (cells_[at].used && cells_[at].key != key) at = (at + 1) & (size_ - 1);
     return at;
   }
   bool grow() noexcept {
@@ -48,7 +58,7 @@ class MessageNumbers {
     std::swap(cells, cells_);
     const size_t before = std::exchange(size_, size);
     for (size_t i = 0; i < before; ++i)
-      if (cells[i].count != 0) cells_[place(cells[i].key)] = cells[i];
+      if (cells[i].used) cells_[place(cells[i].key)] = cells[i];
     return true;
   }
 

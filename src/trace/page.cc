@@ -15,6 +15,7 @@
 namespace tern::trace {
 namespace {
 
+constexpr double kLargeRest = 0.1;       // of all time, in MPI without a known wait
 constexpr double kLeastShare = 0.01;     // of a wait state
 constexpr double kLeastSeconds = 0.001;  // the same
 constexpr size_t kMostSites = 10, kMostWaits = 6;
@@ -54,11 +55,13 @@ class Names {
   static std::vector<int> ranks_of(const std::string& text) {
     std::vector<int> ranks;
     for (const std::string& run : split(text, ',')) {
+      const size_t world = run.find(':');  // "w9f3c:0-1": of another world
+      const std::string span = world == std::string::npos ? run : run.substr(world + 1);
       int first = 0, last = 0;
-      const int read = std::sscanf(run.c_str(), "%d-%d", &first, &last);
+      const int read = std::sscanf(span.c_str(), "%d-%d", &first, &last);
       if (read == 1) last = first;
-      for (int rank = first; read >= 1 && rank <= last; ++rank) ranks.push_back(rank);
-      if (read < 1) ranks.push_back(-1);  // of another world
+      for (int rank = first; read >= 1 && rank <= last; ++rank)
+        ranks.push_back(world == std::string::npos ? rank : -1);
     }
     return ranks;
   }
@@ -289,9 +292,24 @@ std::string Page::site_lines() const {
   return text;
 }
 
+/// A profile has sums alone, which hide late ranks that take turns.
+std::string Page::unexplained_line(const std::vector<WaitState>& found) const {
+  double in_mpi = 0, waited = 0;
+  for (const RankTime& time : ranks_) in_mpi += static_cast<double>(time.mpi_ns) * 1e-9;
+  for (const WaitState& state : found) waited += state.seconds;
+  const double rest = (in_mpi - waited) / all_seconds();
+  if (rest < kLargeRest) return {};
+  return strf(
+      "\nA further %.0f %% of the time in MPI may be waits for ranks that take turns, for late "
+      "receivers or\nnonblocking collectives: mpirun --trace=FILE, then tern_trace FILE.\n",
+      100 * rest * all_seconds() / in_mpi);
+}
+
 std::string Page::wait_lines() const {
   const std::vector<WaitState> found = waits();
-  if (found.empty()) return "\nNo wait for another rank takes a hundredth of the time.\n";
+  if (found.empty())
+    return "\nNo sum of waits for one rank takes a hundredth of the time.\n" +
+           unexplained_line(found);
   std::string text = "\nWaits for other ranks:\n";
   for (size_t i = 0; i < std::min(found.size(), kMostWaits); ++i) {
     const WaitState& state = found[i];
@@ -307,7 +325,7 @@ std::string Page::wait_lines() const {
   }
   if (found.size() > kMostWaits)
     text += strf("         and %zu more waits\n", found.size() - kMostWaits);
-  return text;
+  return text + unexplained_line(found);
 }
 
 std::string Page::text() const { return share_lines() + site_lines() + wait_lines(); }

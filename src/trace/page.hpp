@@ -60,6 +60,7 @@ class Page {
   [[nodiscard]] std::string share_lines() const;
   [[nodiscard]] std::string site_lines() const;
   [[nodiscard]] std::string wait_lines() const;
+  [[nodiscard]] std::string unexplained_line(const std::vector<WaitState>& found) const;
 
   std::string program_;
   std::vector<RankTime> ranks_;

@@ -26,7 +26,7 @@
 
 namespace tern::trace {
 
-constinit uint32_t on = 0;
+[[gnu::used]] constinit uint32_t on = 0;
 
 namespace {
 
@@ -236,7 +236,10 @@ TERN_COLD void report() noexcept {
 }  // namespace
 
 std::string start(const Start& what) {
-  if (recorder != nullptr) return {};
+  if (recorder != nullptr) {
+    if (recorder->memory.area().valid()) recorder->memory.area().head().ended.store(0);
+    return {};
+  }
   auto made = std::make_unique<Recorder>();
   std::string remark = made->memory.open(what);
   if (!made->memory.area().valid()) return remark;
@@ -331,8 +334,8 @@ void note_arrival(OpenCall& call, int source, int64_t came_ns) noexcept {
 
 void complete(const Record& done, int64_t came_ns) noexcept {
   if (mine == nullptr || mine->open == nullptr || !mine->open->live) return;
+  if (came_ns > mine->open->came_ns || mine->open->comm == 0) mine->open->comm = done.comm;
   note_arrival(*mine->open, done.peer, came_ns);
-  mine->open->comm = done.comm;
   try {
     mine->done.push_back(done);
   } catch (const std::bad_alloc&) {

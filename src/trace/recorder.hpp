@@ -39,7 +39,7 @@ struct OpenCall {
   // The latest message that came after the call began.
   int64_t came_ns;
   int32_t came_from;
-  uint32_t comm;  // of completed requests
+  uint32_t comm;        // of completed requests
   bool live;            // false: paused, or no ring
   bool found_no_match;  // a probe
 };

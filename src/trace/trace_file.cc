@@ -34,7 +34,8 @@ bool write_all(int fd, iovec* parts, int count) noexcept {
 
 TraceFile::TraceFile(const std::string& path)
     : path_(path),
-      fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666)) {
+      fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                 0666)) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   FileHead head{

@@ -172,6 +172,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "late_sender") == 0) late_sender();
   if (strcmp(what, "messages") == 0) messages();
   if (strcmp(what, "collectives") == 0) collectives();
+  if (strcmp(what, "polls") == 0) polls();
   if (strcmp(what, "errors") == 0) errors();
   if (strcmp(what, "regions") == 0) regions();
   if (strcmp(what, "windows") == 0) windows();

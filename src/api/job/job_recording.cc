@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
@@ -24,13 +23,22 @@ namespace {
 constexpr int kRounds = 10;
 constexpr int kAskTag = INT_MIN + 0x7ffffff0, kAnswerTag = kAskTag + 1, kSampleTag = kAskTag + 2,
               kProfileTag = kAskTag + 3;
-constexpr const char* kProfileKey = "trace.profile";
-constexpr int64_t kPatienceNs = 2'000'000'000;  // at the start: a rank may record nothing
+constexpr const char* kRecordsKey = "trace.records";  // "11": records, and gathers
 
 }  // namespace
 
 JobRecording::JobRecording(core::Process& process) : process_(process) {
-  if (trace::gathers_profiles()) process.boot->put(kProfileKey, "1");
+  const std::string words =
+      std::string(trace::is_on() ? "1" : "0") + (trace::gathers_profiles() ? "1" : "0");
+  process.boot->put(kRecordsKey, words);
+}
+
+bool JobRecording::records(int rank) const {
+  return process_.boot->get(rank, kRecordsKey).starts_with('1');
+}
+
+bool JobRecording::gathers(int rank) const {
+  return process_.boot->get(rank, kRecordsKey).ends_with('1');
 }
 
 bool JobRecording::has_hosts() const noexcept {
@@ -38,24 +46,24 @@ bool JobRecording::has_hosts() const noexcept {
 }
 
 void JobRecording::begin() {
-  if (!has_hosts()) return;
+  if (!trace::is_on() || !has_hosts() || !records(0)) return;
   learn_hosts();
-  give_up_ns_ = now_ns() + kPatienceNs;
-  measure(true);
+  measure();
 }
 
 void JobRecording::end() noexcept {
+  if (!trace::is_on()) return;
   try {
-    if (has_hosts()) measure(false);
+    measure();
     if (trace::gathers_profiles() && process_.world_size > 1) gather();
   } catch (const std::exception& error) {
     log_line("the records of this job are incomplete: %s", error.what());
   }
 }
 
-// A rank that records nothing would never send, so rank 0 looks for each rank's key first.
 void JobRecording::gather() {
   if (process_.world_rank != 0) {
+    if (!gathers(0)) return;
     const std::string packed = trace::pack_profile();
     const uint64_t bytes = packed.size();
     if (send(&bytes, sizeof bytes, 0, kProfileTag))
@@ -63,8 +71,7 @@ void JobRecording::gather() {
     return;
   }
   for (int rank = 1; rank < process_.world_size; ++rank) {
-    if (process_.deaths.has(static_cast<uint32_t>(rank))) continue;
-    (void)process_.boot->get(rank, kProfileKey);
+    if (process_.deaths.has(static_cast<uint32_t>(rank)) || !gathers(rank)) continue;
     uint64_t bytes = 0;
     if (!receive(&bytes, sizeof bytes, rank, kProfileTag)) continue;
     std::string packed(std::min(bytes, trace::kMostPackedBytes), '\0');
@@ -80,6 +87,7 @@ void JobRecording::learn_hosts() {
   std::vector<int> mates;
   const int here = boot.node(self);
   for (int rank = 0; rank < process_.world_size; ++rank) {
+    if (!records(rank)) continue;
     const int node = boot.node(rank);
     lowest.emplace(node, rank);
     if (node == here && rank != self) mates.push_back(rank);
@@ -91,43 +99,39 @@ void JobRecording::learn_hosts() {
     if (rank != 0) partners_.push_back(rank);
 }
 
-void JobRecording::measure(bool first) {
-  if (process_.world_rank == 0) return serve(first);
-  if (!answered_ || lowest_ == 0) return;
+void JobRecording::measure() {
+  if (process_.world_rank == 0) return serve();
+  if (lowest_ <= 0) return;
   Sample sample{};
+  bool found = true;
   if (process_.world_rank == lowest_) {
-    const bool found = ask(first, &sample);
+    found = ask(&sample);
     if (!found) sample.residual_ns = -1;
     for (const int mate : partners_) (void)send(&sample, sizeof sample, mate, kSampleTag);
-  } else if (!comes(lowest_, kSampleTag, first) ||
-             !receive(&sample, sizeof sample, lowest_, kSampleTag)) {
-    sample.residual_ns = -1;
+  } else {
+    found = receive(&sample, sizeof sample, lowest_, kSampleTag) && sample.residual_ns >= 0;
   }
-  answered_ = sample.residual_ns >= 0;
-  if (!answered_) return;
+  if (!found) return;
   trace::define(trace::line({"clock", std::to_string(sample.local_ns),
                              std::to_string(sample.ahead_ns), std::to_string(sample.residual_ns)}));
 }
 
-void JobRecording::serve(bool first) {
-  std::erase_if(partners_, [&](int rank) {
+void JobRecording::serve() {
+  for (const int rank : partners_)
     for (int round = 0; round < kRounds; ++round) {
       int64_t time = 0;
-      if (!comes(rank, kAskTag, first) || !receive(&time, sizeof time, rank, kAskTag)) return true;
+      if (!receive(&time, sizeof time, rank, kAskTag)) break;
       time = trace::now();
-      if (!send(&time, sizeof time, rank, kAnswerTag)) return true;
+      if (!send(&time, sizeof time, rank, kAnswerTag)) break;
     }
-    return false;
-  });
 }
 
-bool JobRecording::ask(bool first, Sample* best) {
+bool JobRecording::ask(Sample* best) {
   int64_t shortest = INT64_MAX;
   for (int round = 0; round < kRounds; ++round) {
     int64_t theirs = 0;
     const int64_t begin = trace::now();
-    if (!send(&begin, sizeof begin, 0, kAskTag) || !comes(0, kAnswerTag, first) ||
-        !receive(&theirs, sizeof theirs, 0, kAnswerTag))
+    if (!send(&begin, sizeof begin, 0, kAskTag) || !receive(&theirs, sizeof theirs, 0, kAnswerTag))
       return false;
     const int64_t trip = trace::now() - begin;
     if (trip >= shortest) continue;
@@ -135,16 +139,6 @@ bool JobRecording::ask(bool first, Sample* best) {
     *best = {begin + trip / 2, theirs - (begin + trip / 2), trip / 2};
   }
   return true;
-}
-
-bool JobRecording::comes(int rank, int tag, bool first) const noexcept {
-  if (!first) return true;
-  const pml::Envelope from{process_.world, rank, tag, pml::Plane::kInternal};
-  core::Outcome outcome;
-  for (bool found = false;;) {
-    if (process_.world->channel().pml->iprobe(from, &found, &outcome) != MPI_SUCCESS) return false;
-    if (found || now_ns() > give_up_ns_) return found;
-  }
 }
 
 bool JobRecording::send(const void* data, size_t bytes, int rank, int tag) const noexcept {

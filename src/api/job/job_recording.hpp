@@ -4,7 +4,8 @@
 // rank 0 at the start and at the end, and tells the ranks of its host. Half of the shortest round
 // trip bounds the error.
 // Profile: without mpirun, rank 0 collects the profiles of all ranks for its page.
-// Errors: none; without answers, lines or profiles are missing.
+// Who takes part: all ranks of a launcher other than mpirun tell by a key of the boot whether they
+// record. mpirun has one host, and reads the profiles itself.
 #pragma once
 
 #include <vector>
@@ -15,9 +16,9 @@ namespace tern::api {
 
 class JobRecording {
  public:
-  /// After trace::start(), before the fence of MPI_Init.
+  /// After trace::start(), before the fence of MPI_Init, also without a recorder. Throws Error.
   explicit JobRecording(core::Process& process);
-  /// At the end of MPI_Init, on all ranks. Ranks that record nothing answer nothing. Throws Error.
+  /// At the end of MPI_Init. Throws Error.
   void begin();
   /// At the start of MPI_Finalize.
   void end() noexcept;
@@ -28,21 +29,19 @@ class JobRecording {
   };
   [[nodiscard]] bool has_hosts() const noexcept;
   void gather();
-  void measure(bool first);
-  void serve(bool first);
-  [[nodiscard]] bool ask(bool first, Sample* best);
-  [[nodiscard]] bool comes(int rank, int tag, bool first) const noexcept;
+  void measure();
+  void serve();
+  [[nodiscard]] bool ask(Sample* best);
+  [[nodiscard]] bool records(int rank) const;
+  [[nodiscard]] bool gathers(int rank) const;
   [[nodiscard]] bool send(const void* data, size_t bytes, int rank, int tag) const noexcept;
   [[nodiscard]] bool receive(void* data, size_t bytes, int rank, int tag) const noexcept;
   void learn_hosts();
 
   core::Process& process_;
-  // World ranks. On rank 0: the other hosts' lowest ranks that answered; on these: their hosts'
-  // other ranks.
+  // World ranks that record. On rank 0: the other hosts' lowest; on these: their hosts' others.
   std::vector<int> partners_;
-  int lowest_ = 0;  // of this host
-  bool answered_ = true;
-  int64_t give_up_ns_ = 0;
+  int lowest_ = -1;  // of the recording ranks of this host; -1: no part in measurements
 };
 
 }  // namespace tern::api

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "api/errors.hpp"
 #include "api/job/leaks.hpp"
@@ -195,7 +196,8 @@ void Membership::start(core::ThreadLevel level, User user) {
     if (first) watch_events();
   }
   if (user == User::kWorld) {
-    if (trace::is_on()) recording_ = std::make_unique<JobRecording>(process_);
+    if (std::strcmp(boot_->name(), "mpirun") != 0 && boot_->size() > 1)
+      recording_ = std::make_unique<JobRecording>(process_);
     runtime_->enter_world();
     if (recording_ != nullptr) recording_->begin();
   }

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "base/param_names.hpp"
@@ -80,6 +82,21 @@ void set_option(Options* options, const std::string& name, const std::string& va
   }
 }
 
+/// An output must not replace the trace, or another output.
+void refuse_same_files(const Options& options) {
+  std::vector<std::string> others = options.files;
+  for (const std::string* const output : {&options.html, &options.chrome, &options.json}) {
+    if (output->empty() || *output == "-") continue;
+    for (const std::string& other : others) {
+      std::error_code failure;
+      if (*output == other || std::filesystem::equivalent(*output, other, failure))
+        throw Error(MPI_ERR_ARG, strf("%s would be overwritten: choose another name for the output",
+                                      other.c_str()));
+    }
+    others.push_back(*output);
+  }
+}
+
 }  // namespace
 
 std::string help_text() {
@@ -112,6 +129,7 @@ Options parse_options(const std::vector<std::string>& words) {
   if (options.help || options.version) return options;
   if (options.files.empty())
     throw Error(MPI_ERR_ARG, "a file is missing: tern_trace FILE; mpirun --trace=FILE writes one");
+  refuse_same_files(options);
   if (options.diff && options.files.size() != 2)
     throw Error(MPI_ERR_ARG, strf("diff compares two files, not %zu: tern_trace diff BEFORE AFTER",
                                   options.files.size()));
