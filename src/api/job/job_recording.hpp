@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobRecording: the parts of a profile or trace for which ranks talk to each other.
+// JobRecording: the parts of a profile or trace for which ranks exchange messages.
 // Clocks: lines "clock" (src/trace/README.md). The lowest rank of each host exchanges times with
-// rank 0 at the start and at the end, and tells the ranks of its host. Half of the shortest round
-// trip bounds the error.
+// rank 0 at the start and at the end, and sends the result to the ranks of its host. Half of the
+// shortest round trip bounds the error.
 // Profile: without mpirun, rank 0 collects the profiles of all ranks for its page.
-// Who takes part: all ranks of a launcher other than mpirun tell by a key of the boot whether they
-// record. mpirun has one host, and reads the profiles itself.
+// Members: under a launcher other than mpirun, each rank publishes by a key of the boot whether the
+// rank records. mpirun has one host, and reads the profiles itself.
 #pragma once
 
 #include <vector>
