@@ -35,13 +35,14 @@ def find_prefix():
     raise SystemExit(f"{compiler} is not Tern's: its include directories lack mpix.h. Set TERN_PREFIX=/where/tern/is/installed")
 
 
-def find_version():
-    """Reads the version of all packages from configure.ac of this checkout or tarball."""
-    path = Path(__file__).resolve().parents[2] / "configure.ac"
-    found = path.exists() and re.search(r"^AC_INIT\(\[[^]]*\], \[([^]]*)\]", path.read_text(), re.M)
-    if not found:
-        raise SystemExit(f"{path} with the version is missing: build bindings/torch inside a checkout or tarball of Tern")
-    return found[1]
+def find_version(prefix):
+    """Reads the version of all packages from configure.ac of this checkout or tarball; for a copy of this folder, from tern.pc."""
+    for path, pattern in ((Path(__file__).resolve().parents[2] / "configure.ac", r"^AC_INIT\(\[[^]]*\], \[([^]]*)\]"),
+                          (prefix / "lib/pkgconfig/tern.pc", r"^Version: (\S+)")):
+        found = path.exists() and re.search(pattern, path.read_text(), re.M)
+        if found:
+            return found[1]
+    raise SystemExit(f"neither a checkout of Tern nor {prefix}/lib/pkgconfig/tern.pc tells the version: install Tern again")
 
 
 class BuildPython(build_py):
@@ -74,7 +75,7 @@ os.chdir(Path(__file__).resolve().parent)
 prefix = find_prefix()
 rpath = os.environ.get("TERN_TORCH_RPATH", str(prefix / "lib"))  # packaging/wheel/build-torch: relative to the module
 setup(
-    version=find_version(),
+    version=find_version(prefix),
     ext_modules=[
         CppExtension(
             "torch_tern._C",
