@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -53,6 +54,7 @@ struct Recorder {
 };
 Recorder* recorder = nullptr;
 
+/// A thread's part. After the thread's end the next new thread goes on with the ring.
 struct ThreadRecorder {
   Ticks ticks;
   ThreadHead* head = nullptr;
@@ -78,8 +80,44 @@ uint32_t site_number(const Frames& frames) noexcept {
   }
 }
 
+std::mutex idle_mutex;
+std::vector<ThreadRecorder*> idle;  // of ended threads
+
+void write(ThreadRecorder& thread, const Record& record) noexcept;
+void show_open(ThreadRecorder& thread, const OpenCall* call) noexcept;
+
+struct AtThreadEnd {
+  bool armed = false;
+  ~AtThreadEnd() {
+    ThreadRecorder* const ended = std::exchange(mine, nullptr);
+    if (!armed || ended == nullptr) return;
+    if (ended->polls.function != 0) write(*ended, ended->polls);
+    ended->polls.function = 0;
+    ended->open = nullptr;
+    show_open(*ended, nullptr);
+    const std::lock_guard<std::mutex> lock(idle_mutex);
+    try {
+      idle.push_back(ended);
+    } catch (const std::bad_alloc&) {  // a new thread gets a new ring
+    }
+  }
+};
+thread_local AtThreadEnd at_thread_end;
+
+ThreadRecorder* take_idle() noexcept {
+  const std::lock_guard<std::mutex> lock(idle_mutex);
+  if (idle.empty()) return nullptr;
+  ThreadRecorder* const taken = idle.back();
+  idle.pop_back();
+  taken->sites.start(site_number);
+  taken->done.clear();
+  return taken;
+}
+
 /// A thread without a ring still measures, for the profile.
 TERN_COLD ThreadRecorder* attach() noexcept {
+  at_thread_end.armed = true;
+  if (ThreadRecorder* const taken = take_idle(); taken != nullptr) return mine = taken;
   try {
     auto* const made = new ThreadRecorder{};  // stays, like the ring
     made->ticks.start();

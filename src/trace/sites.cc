@@ -80,6 +80,8 @@ std::string in_words(const Frames& frames) {
 
 void SiteCache::start(Number number) noexcept {
   number_ = number;
+  std::fill(std::begin(entries_), std::end(entries_), Entry{});
+  stack_begin_ = stack_end_ = 0;
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
   void* begin = nullptr;

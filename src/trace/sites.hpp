@@ -46,7 +46,7 @@ class SiteTable {
 class SiteCache {
  public:
   using Number = uint32_t (*)(const Frames& frames) noexcept;
-  /// `number` gives a new path its number.
+  /// For the calling thread, also after another thread. `number` gives a new path its number.
   void start(Number number) noexcept;
   /// `frame` is an address in the frame of the called function, at a constant distance from the
   /// caller's frame. Returns 0 for an unknown path.
