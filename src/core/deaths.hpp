@@ -16,7 +16,7 @@ class Communicator;
 struct Channel;
 struct ContextId;
 
-/// Whose death ends the operations of a communicator.
+/// The processes of which a death ends the operations of a communicator.
 enum class ErrorRange : uint8_t { kPartners, kGroup, kUniverse };
 
 class FaultWatch {

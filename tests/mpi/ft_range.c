@@ -29,25 +29,8 @@ static int class_of_wait(MPI_Request* request) {
   return error_class;
 }
 
-int main(int argc, char** argv) {
-  begin(&argc, &argv);
-  MPI_Comm pair, all[3], of_pair[3], late;
-  MPI_Info info;
-  const char* const ranges[] = {"local", "group", "universe"};
-  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  OK(MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair));
-  for (int i = 0; i < 3; ++i) {
-    all[i] = with(MPI_COMM_WORLD, ranges[i]);
-    of_pair[i] = with(pair, ranges[i]);
-  }
-  late = with(MPI_COMM_WORLD, NULL);
-  OK(MPI_Info_create(&info));
-  OK(MPI_Info_set(info, "mpi_error_range", "everyone"));
-  int error_class = 0;
-  MPI_Error_class(MPI_Comm_set_info(late, info), &error_class);
-  CHECK(error_class == MPI_ERR_INFO_VALUE);
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  if (rank == 3) raise(SIGKILL);
+/* The receives of a living rank after the death of rank 3. */
+static void receive(const MPI_Comm all[3], const MPI_Comm of_pair[3]) {
   MPI_Request waits[6];
   int data[6];
   const int peer = rank ^ 1, in_pair = peer % 2;
@@ -73,6 +56,28 @@ int main(int argc, char** argv) {
     OK(MPI_Wait(&waits[4], MPI_STATUS_IGNORE));
     CHECK(data[0] == peer && data[3] == peer && data[4] == peer);
   }
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  MPI_Comm pair, all[3], of_pair[3], late;
+  MPI_Info info;
+  const char* const ranges[] = {"local", "group", "universe"};
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair));
+  for (int i = 0; i < 3; ++i) {
+    all[i] = with(MPI_COMM_WORLD, ranges[i]);
+    of_pair[i] = with(pair, ranges[i]);
+  }
+  late = with(MPI_COMM_WORLD, NULL);
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "mpi_error_range", "everyone"));
+  int error_class = 0;
+  MPI_Error_class(MPI_Comm_set_info(late, info), &error_class);
+  CHECK(error_class == MPI_ERR_INFO_VALUE);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank == 3) raise(SIGKILL);
+  receive(all, of_pair);
   OK(MPI_Info_set(info, "mpi_error_range", "group"));
   OK(MPI_Comm_set_info(late, info));
   MPI_Error_class(MPI_Send(&rank, 1, MPI_INT, rank, 0, late), &error_class);
