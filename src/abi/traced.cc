@@ -326,13 +326,8 @@ void Traced::start(int count, const MPI_Request* requests) noexcept {
     request->set_record(open_.live ? trace::next_request() : 0);
     trace::Record record = open_.record;
     record.kind = start_of(notes.done);
-    record.flags = notes.flags;
-    record.peer = notes.peer;
-    record.tag = notes.tag;
-    record.comm = notes.comm;
-    record.bytes = notes.bytes;
-    record.request = notes.number;
-    record.number = notes.done == RecordKind::kReceiveDone ? 0 : notes.message;
+    trace::fill(&record, notes);
+    if (notes.done == RecordKind::kReceiveDone) record.number = 0;
     if (first) {
       open_.record = record;
     } else {

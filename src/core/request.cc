@@ -54,13 +54,7 @@ void Request::record_completion() noexcept {
   if (!traits_.recorded) return;
   trace::Record record{};
   record.kind = notes.done;
-  record.flags = notes.flags;
-  record.peer = notes.peer;
-  record.tag = notes.tag;
-  record.comm = notes.comm;
-  record.bytes = notes.bytes;
-  record.request = notes.number;
-  record.number = notes.message;
+  trace::fill(&record, notes);
   if (outcome.cancelled) {
     record.flags |= trace::kCancelled;
     record.number = 0;

@@ -46,4 +46,15 @@ struct RequestNotes {
   int64_t matched_ns = 0;   // arrival at an earlier receive; 0: before the receive
 };
 
+/// Fills the fields of a start or completion.
+inline void fill(Record* record, const RequestNotes& notes) noexcept {
+  record->flags = notes.flags;
+  record->peer = notes.peer;
+  record->tag = notes.tag;
+  record->comm = notes.comm;
+  record->bytes = notes.bytes;
+  record->request = notes.number;
+  record->number = notes.message;
+}
+
 }  // namespace tern::trace
