@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Collectives: schedules, algorithms, selection, engines and tools.
+coll_sources += coll/topology/text.cc
+coll_sources += coll/topology/machines.cc
+coll_sources += coll/topology/routes.cc
 coll_sources += coll/schedule/schedule.cc
 coll_sources += coll/schedule/neighbors.cc
 coll_sources += coll/schedule/builder.cc
@@ -16,8 +19,6 @@ coll_sources += coll/laboratory/verify/verify_lowered.cc
 coll_sources += coll/lower/order.cc
 coll_sources += coll/lower/fuse.cc
 coll_sources += coll/lower/lower.cc
-coll_sources += coll/laboratory/simulate/topology.cc
-coll_sources += coll/laboratory/simulate/topologies.cc
 coll_sources += coll/laboratory/simulate/network.cc
 coll_sources += coll/laboratory/simulate/simulate.cc
 coll_sources += coll/algorithms/table.cc

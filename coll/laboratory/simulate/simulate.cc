@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "coll/laboratory/simulate/network.hpp"
 #include "coll/lower/lower.hpp"
+#include "coll/topology/routes.hpp"
 #include "mpi.h"
 
 namespace tern::coll::simulating {
@@ -74,8 +75,12 @@ class Machine {
  public:
   Machine(const std::vector<Schedule>& schedules, const Topology& topology, const Simulation& what,
           int32_t passes)
-      : schedules_(schedules), topology_(topology), what_(what), passes_(passes) {
-    for (const Topology::Link& link : topology.links) network_.add(link.bandwidth * kBytesPerUs);
+      : schedules_(schedules),
+        topology_(topology),
+        routes_(topology),
+        what_(what),
+        passes_(passes) {
+    for (const Topology::Link& link : topology.links) network_.add(link.bandwidth() * kBytesPerUs);
     for (const int32_t gpu : topology.gpus) {
       const double memory = topology.nodes[static_cast<size_t>(gpu)].memory;
       memory_.push_back(network_.add((memory > 0 ? memory : 1e9) * kBytesPerUs));
@@ -211,7 +216,7 @@ class Machine {
   }
 
   void carry(int32_t from, int32_t to, double bytes, int reads, std::vector<At> ends) {
-    const Topology::Route& route = topology_.route(from, to);
+    const Route& route = routes_.between(from, to);
     FlowWaiting flow{bytes, {}, std::move(ends), from, to};
     for (const int32_t link : route.links) flow.uses.push_back({link, 1});
     flow.uses.push_back({memory_[static_cast<size_t>(from)], static_cast<double>(reads)});
@@ -231,7 +236,7 @@ class Machine {
     const Step* before = at.step > 0 ? &s.step(at.lane, at.step - 1) : nullptr;
     const bool behind_put = before != nullptr && before->peer == step.peer &&
                             (before->verb == Verb::kPut || before->verb == Verb::kReduce);
-    const double latency = behind_put ? 0 : topology_.route(at.rank, step.peer).latency;
+    const double latency = behind_put ? 0 : routes_.between(at.rank, step.peer).latency;
     events_.push({.time = time_ + latency,
                   .order = order_++,
                   .what = Happens::kWordSet,
@@ -333,7 +338,7 @@ class Machine {
     for (size_t i = 0; i < topology_.links.size(); ++i) {
       made.carried.push_back(network_.carried(static_cast<int>(i)));
       const double share =
-          last_ > 0 ? made.carried[i] / (topology_.links[i].bandwidth * kBytesPerUs * last_) : 0;
+          last_ > 0 ? made.carried[i] / (topology_.links[i].bandwidth() * kBytesPerUs * last_) : 0;
       if (share <= made.share * (1 + 1e-9)) continue;
       made.share = share;
       made.busiest = static_cast<int32_t>(i);
@@ -343,6 +348,7 @@ class Machine {
 
   const std::vector<Schedule>& schedules_;
   const Topology& topology_;
+  Routes routes_;
   const Simulation& what_;
   const int32_t passes_;
   int slots_ = 1;
@@ -388,7 +394,8 @@ Simulated of_all(const std::vector<Schedule>& all, const Topology& topology,
                 strf("%d ranks, but the topology has %d GPUs", ranks, topology.ranks()));
   if (what.engine == SimulatedEngine::kHost)
     return Machine(all, topology, what, passes_of(all[0], what)).run();
-  const auto mapped = [&](int32_t from, int32_t to) { return topology.route(from, to).mapped; };
+  Routes routes(topology);
+  const auto mapped = [&](int32_t from, int32_t to) { return routes.between(from, to).mapped; };
   const std::vector<Schedule> lowered = lower(all, mapped);
   if (what.fit) return quickest(lowered, topology, what);
   return Machine(lowered, topology, what, passes_of(all[0], what)).run();

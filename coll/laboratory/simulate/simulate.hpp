@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "coll/laboratory/simulate/topology.hpp"
 #include "coll/schedule/schedule.hpp"
+#include "coll/topology/topology.hpp"
 
 namespace tern::coll {
 

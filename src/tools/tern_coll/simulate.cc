@@ -10,6 +10,8 @@
 #include "coll/gpu/stream_calls.hpp"
 #include "coll/laboratory/simulate/driver_costs.hpp"
 #include "coll/lower/lower.hpp"
+#include "coll/topology/machines.hpp"
+#include "coll/topology/routes.hpp"
 #include "mpi.h"
 #include "tools/tern_coll/commands.hpp"
 
@@ -27,10 +29,11 @@ coll::Topology topology_in(const Options& options) {
 /// Returns the given levels, else hosts as divided by the network.
 coll::Levels levels_on(const coll::Topology& topology, const Options& options, int32_t ranks) {
   if (!options.levels.empty()) return coll::Levels::from_sizes(ranks, options.levels);
+  coll::Routes routes(topology);
   std::vector<int64_t> hosts;
   for (int32_t r = 0; r < ranks; ++r) {
     int32_t first = 0;
-    while (!topology.route(first, r).mapped) ++first;
+    while (!routes.between(first, r).mapped) ++first;
     hosts.push_back(first);
   }
   return coll::Levels::from_names({hosts});
@@ -38,7 +41,8 @@ coll::Levels levels_on(const coll::Topology& topology, const Options& options, i
 
 std::string driver_in_words(const std::vector<coll::Schedule>& schedules,
                             const coll::Topology& topology, int64_t bytes) {
-  const auto mapped = [&](int32_t from, int32_t to) { return topology.route(from, to).mapped; };
+  coll::Routes routes(topology);
+  const auto mapped = [&](int32_t from, int32_t to) { return routes.between(from, to).mapped; };
   for (int32_t from = 0; from < schedules[0].ranks; ++from)
     for (int32_t to = 0; to < schedules[0].ranks; ++to)
       if (!mapped(from, to))
@@ -91,7 +95,7 @@ std::string report(const Options& options, const coll::Topology& topology,
   const coll::Topology::Link& link = topology.links[static_cast<size_t>(found.busiest)];
   return text +
          strf("busiest  %s: %.1f%% of %g GB/s\n", topology.name_of_link(found.busiest).c_str(),
-              100 * found.share, link.bandwidth) +
+              100 * found.share, link.bandwidth()) +
          driver;
 }
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The known topologies, with published figures, none measured.
+// The known machines, with published figures, none measured.
 //   NVLink 4: 18 links of 20.6 GB/s each way; PCIe 3 x16: 12 GB/s (4: twice, 5: four times).
 //   Hops: 3.4 us (NVLink), 5.7 us (PCIe), 14 us (network; ring, Simple). NCCL 2.30, topo.h and
 //   tuning.cc of NCCL's src/graph. A hop is a whole route, divided among its links.
 //   Memory: 3,350 GB/s (H100 SXM), 1,935 GB/s (A100 80 GB PCIe): NVIDIA's data sheets.
 //   Network: 400 Gbit/s per card (DGX H100 data sheet: eight ConnectX-7).
-#include <algorithm>
+#include "coll/topology/machines.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "base/error.hpp"
-#include "coll/laboratory/simulate/topology.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
@@ -63,8 +63,8 @@ const char* known_topology(const std::string& name) noexcept {
   return nullptr;
 }
 
-Topology load_topology(const std::string& name) {
-  if (const char* text = known_topology(name)) return parse_topology(text, name);
+std::string topology_text(const std::string& name) {
+  if (const char* text = known_topology(name)) return text;
   std::ifstream stream(name, std::ios::binary);
   std::ostringstream text;
   if (stream) text << stream.rdbuf();
@@ -74,7 +74,11 @@ Topology load_topology(const std::string& name) {
     throw Error(MPI_ERR_FILE, strf("the topology %s cannot be read: %s; known without a file: %s",
                                    name.c_str(), std::strerror(errno), known.c_str()));
   }
-  return parse_topology(text.str(), name);
+  return text.str();
+}
+
+Topology load_topology(const std::string& name) {
+  return parse_topology(topology_text(name), name);
 }
 
 }  // namespace tern::coll

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology: parsing and routing.
-#include "coll/laboratory/simulate/topology.hpp"
+// Topology: the reader of the text.
+#include "coll/topology/topology.hpp"
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -16,6 +15,7 @@ namespace tern::coll {
 namespace {
 
 constexpr int32_t kMostInRange = 4096;
+constexpr int64_t kMillion = 1000000;
 
 class TopologyReader {
  public:
@@ -26,7 +26,7 @@ class TopologyReader {
       read(line.substr(0, line.find('#')));
     }
     if (made_.gpus.empty()) fail("no gpu: ranks need at least one gpu");
-    find_routes();
+    check_connected();
   }
 
   Topology take() { return std::move(made_); }
@@ -73,25 +73,44 @@ class TopologyReader {
     return names;
   }
 
-  [[nodiscard]] double number(const std::string& word, const char* what) const {
-    char* end = nullptr;
-    const double value = std::strtod(word.c_str(), &end);
-    if (word.empty() || *end != '\0' || !(value >= 0) || value > 1e9)
-      fail(strf("%s must be a number >= 0, not \"%s\"", what, word.c_str()));
+  /// Returns millionths.
+  [[nodiscard]] int64_t number(const std::string& word, const char* what) const {
+    int64_t value = 0;
+    int decimals = -1;  // -1: before the point
+    for (const char c : word) {
+      const bool digit = c >= '0' && c <= '9';
+      if ((!digit && (c != '.' || decimals >= 0)) || decimals == 6 ||
+          (decimals < 0 && value > 1000 * kMillion))
+        not_a_number(word, what);
+      if (digit) value = value * 10 + (c - '0');
+      if (!digit || decimals >= 0) ++decimals;
+    }
+    if (word.empty() || word == ".") not_a_number(word, what);
+    for (decimals = std::max(decimals, 0); decimals < 6; ++decimals) value *= 10;
+    if (value > 1000 * kMillion * kMillion) not_a_number(word, what);
     return value;
+  }
+
+  [[noreturn]] void not_a_number(const std::string& word, const char* what) const {
+    fail(strf("%s must be a number >= 0, not \"%s\": digits up to 10^9, and up to 6 after a point",
+              what, word.c_str()));
   }
 
   void add_nodes(const std::vector<std::string>& words, Kind kind) {
     double memory = 0;
+    bool multicast = false;
     std::vector<std::string> names;
     for (const std::string& word : words) {
       const size_t equals = word.find('=');
-      if (equals == std::string::npos) {
+      if (word == "multicast") {
+        if (kind != Kind::kNode) fail("multicast is a property of a node, such as a switch");
+        multicast = true;
+      } else if (equals == std::string::npos) {
         for (std::string& one : expand(word)) names.push_back(std::move(one));
       } else if (word.substr(0, equals) == "memory" && kind == Kind::kGpu) {
-        memory = number(word.substr(equals + 1), "memory");
+        memory = static_cast<double>(number(word.substr(equals + 1), "memory")) / kMillion;
       } else {
-        fail("\"" + word + "\" is not a property; a gpu has memory=GB/s");
+        fail("\"" + word + "\" is not a property; a gpu has memory=GB/s, a node multicast");
       }
     }
     if (names.empty()) fail("a name is missing");
@@ -99,15 +118,13 @@ class TopologyReader {
       if (!numbers_.emplace(name, static_cast<int32_t>(made_.nodes.size())).second)
         fail("there is a \"" + name + "\" already");
       if (kind == Kind::kGpu) made_.gpus.push_back(static_cast<int32_t>(made_.nodes.size()));
-      made_.nodes.push_back({name, kind, memory});
+      made_.nodes.push_back({name, kind, memory, multicast});
     }
   }
 
   [[nodiscard]] int32_t node(const std::string& name) const {
     const auto found = numbers_.find(name);
     if (found != numbers_.end()) return found->second;
-    std::vector<std::string> names;
-    for (const auto& [known, number] : numbers_) names.push_back(known);
     fail("there is no \"" + name + "\" above; declare names by gpu, node or net");
   }
 
@@ -116,31 +133,30 @@ class TopologyReader {
       fail(strf("%s takes two ends, GB/s and us: \"%s gpu0 switch 450 1.5\"", what.c_str(),
                 what.c_str()));
     const std::vector<std::string> from = expand(words[0]), to = expand(words[1]);
-    const double bandwidth = number(words[2], "bandwidth in GB/s");
-    const double latency = number(words[3], "latency in us");
-    if (bandwidth <= 0) fail("a link needs a bandwidth above 0");
+    const int64_t capacity = number(words[2], "bandwidth in GB/s");
+    const double latency = static_cast<double>(number(words[3], "latency in us")) / kMillion;
+    if (capacity == 0) fail("a link needs a bandwidth above 0");
     if (to.size() != 1 && from.size() != to.size())
       fail(strf("%zu ends meet %zu; ranges pair up, or all link to a single end", from.size(),
                 to.size()));
     for (size_t i = 0; i < from.size(); ++i) {
       const int32_t a = node(from[i]), b = node(to[to.size() == 1 ? 0 : i]);
       if (a == b) fail("a link from " + from[i] + " to itself");
-      add_link(a, b, bandwidth, latency);
-      if (what == "link") add_link(b, a, bandwidth, latency);
+      add_link(a, b, capacity, latency);
+      if (what == "link") add_link(b, a, capacity, latency);
     }
   }
 
-  void add_link(int32_t from, int32_t to, double bandwidth, double latency) {
-    if (find_link(from, to) >= 0)
-      fail("duplicate link from " + made_.nodes[static_cast<size_t>(from)].name + " to " +
-           made_.nodes[static_cast<size_t>(to)].name + ": declare each link once");
-    made_.links.push_back({from, to, bandwidth, latency});
+  void add_link(int32_t from, int32_t to, int64_t capacity, double latency) {
+    if (!links_.emplace(std::pair{from, to}, static_cast<int32_t>(made_.links.size())).second)
+      fail("duplicate link from " + made_.name_of(from) + " to " + made_.name_of(to) +
+           ": declare each link once");
+    made_.links.push_back({from, to, capacity, latency});
   }
 
   [[nodiscard]] int32_t find_link(int32_t from, int32_t to) const {
-    for (size_t i = 0; i < made_.links.size(); ++i)
-      if (made_.links[i].from == from && made_.links[i].to == to) return static_cast<int32_t>(i);
-    return -1;
+    const auto found = links_.find({from, to});
+    return found == links_.end() ? -1 : found->second;
   }
 
   void add_route(const std::vector<std::string>& words) {
@@ -151,94 +167,69 @@ class TopologyReader {
     way.push_back(node(words[1]));
     for (const int32_t end : {way.front(), way.back()})
       if (made_.nodes[static_cast<size_t>(end)].kind != Kind::kGpu)
-        fail("a route connects GPUs; " + made_.nodes[static_cast<size_t>(end)].name +
-             " is not a GPU");
+        fail("a route connects GPUs; " + made_.name_of(end) + " is not a GPU");
     if (way.front() == way.back()) fail("a route from " + words[0] + " to itself");
     for (int both = 0; both < 2; ++both) {
       std::vector<int32_t> links;
       for (size_t i = 0; i + 1 < way.size(); ++i) {
         links.push_back(find_link(way[i], way[i + 1]));
         if (links.back() < 0)
-          fail("no link from " + made_.nodes[static_cast<size_t>(way[i])].name + " to " +
-               made_.nodes[static_cast<size_t>(way[i + 1])].name + " above");
+          fail("no link from " + made_.name_of(way[i]) + " to " + made_.name_of(way[i + 1]) +
+               " above: declare the link first");
       }
-      given_[{way.front(), way.back()}] = links;
+      give(way.front(), way.back(), std::move(links));
       std::reverse(way.begin(), way.end());
     }
   }
 
-  // Routes minimize latency, then the number of links (Dijkstra).
-  void find_routes() {
-    const size_t nodes = made_.nodes.size();
-    std::vector<std::vector<int32_t>> out(nodes);
-    for (size_t i = 0; i < made_.links.size(); ++i)
-      out[static_cast<size_t>(made_.links[i].from)].push_back(static_cast<int32_t>(i));
-    for (const int32_t from : made_.gpus) {
-      const std::vector<int32_t> by = ways_from(from, out);
-      made_.routes.emplace_back();
-      for (const int32_t to : made_.gpus) made_.routes.back().push_back(route(from, to, by));
-    }
+  void give(int32_t from, int32_t to, std::vector<int32_t> links) {
+    const auto same = [&](const auto& one) { return one.from == from && one.to == to; };
+    const auto old = std::find_if(made_.given.begin(), made_.given.end(), same);
+    if (old != made_.given.end())
+      fail("duplicate route from " + made_.name_of(from) + " to " + made_.name_of(to) +
+           ": a route counts both ways");
+    made_.given.push_back({from, to, std::move(links)});
   }
 
-  [[nodiscard]] std::vector<int32_t> ways_from(int32_t from,
-                                               const std::vector<std::vector<int32_t>>& out) const {
-    using Far = std::pair<double, int>;
-    const Far never{std::numeric_limits<double>::infinity(), 0};
-    std::vector<Far> far(out.size(), never);
-    std::vector<int32_t> by(out.size(), -1);
-    std::vector<char> done(out.size(), 0);
-    far[static_cast<size_t>(from)] = {0, 0};
-    for (;;) {
-      size_t next = out.size();
-      for (size_t i = 0; i < out.size(); ++i)
-        if (done[i] == 0 && far[i] != never && (next == out.size() || far[i] < far[next])) next = i;
-      if (next == out.size()) return by;
-      done[next] = 1;
-      for (const int32_t number : out[next]) {
-        const Topology::Link& link = made_.links[static_cast<size_t>(number)];
-        const Far along{far[next].first + link.latency, far[next].second + 1};
-        if (along >= far[static_cast<size_t>(link.to)]) continue;
-        far[static_cast<size_t>(link.to)] = along;
-        by[static_cast<size_t>(link.to)] = number;
-      }
+  void check_connected() const {
+    for (const bool forward : {true, false}) {
+      std::vector<std::vector<int32_t>> next(made_.nodes.size());
+      for (const Topology::Link& link : made_.links)
+        next[static_cast<size_t>(forward ? link.from : link.to)].push_back(forward ? link.to
+                                                                                   : link.from);
+      const int32_t first = made_.gpus[0];
+      std::vector<char> seen(made_.nodes.size(), 0);
+      std::vector<int32_t> queue = {first};
+      seen[static_cast<size_t>(first)] = 1;
+      for (size_t i = 0; i < queue.size(); ++i)
+        for (const int32_t node : next[static_cast<size_t>(queue[i])])
+          if (std::exchange(seen[static_cast<size_t>(node)], 1) == 0) queue.push_back(node);
+      for (const int32_t gpu : made_.gpus)
+        if (seen[static_cast<size_t>(gpu)] == 0)
+          fail("no way from " + made_.name_of(forward ? first : gpu) + " to " +
+               made_.name_of(forward ? gpu : first) + ": add links between");
     }
-  }
-
-  [[nodiscard]] Topology::Route route(int32_t from, int32_t to,
-                                      const std::vector<int32_t>& by) const {
-    Topology::Route route;
-    const auto given = given_.find({from, to});
-    if (given != given_.end()) route.links = given->second;
-    for (int32_t at = to; given == given_.end() && at != from;) {
-      const int32_t link = by[static_cast<size_t>(at)];
-      if (link < 0)
-        fail("no way from " + made_.nodes[static_cast<size_t>(from)].name + " to " +
-             made_.nodes[static_cast<size_t>(to)].name);
-      route.links.insert(route.links.begin(), link);
-      at = made_.links[static_cast<size_t>(link)].from;
-    }
-    route.mapped = true;
-    for (const int32_t link : route.links) {
-      const Topology::Link& one = made_.links[static_cast<size_t>(link)];
-      route.latency += one.latency;
-      route.mapped &= made_.nodes[static_cast<size_t>(one.to)].kind != Kind::kNet;
-    }
-    return route;
   }
 
   std::string name_;
   int line_ = 0;
   Topology made_;
   std::map<std::string, int32_t> numbers_;
-  std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> given_;
+  std::map<std::pair<int32_t, int32_t>, int32_t> links_;
 };
 
 }  // namespace
 
 std::string Topology::name_of_link(int32_t link) const {
   const Link& one = links[static_cast<size_t>(link)];
-  return nodes[static_cast<size_t>(one.from)].name + " -> " +
-         nodes[static_cast<size_t>(one.to)].name;
+  return name_of(one.from) + " -> " + name_of(one.to);
+}
+
+std::vector<std::vector<int32_t>> Topology::links_out() const {
+  std::vector<std::vector<int32_t>> out(nodes.size());
+  for (size_t i = 0; i < links.size(); ++i)
+    out[static_cast<size_t>(links[i].from)].push_back(static_cast<int32_t>(i));
+  return out;
 }
 
 Topology parse_topology(const std::string& text, const std::string& name) {

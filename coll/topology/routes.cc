@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routes: Dijkstra's algorithm from each source in use.
+#include "coll/topology/routes.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <utility>
+
+namespace tern::coll {
+
+Routes::Routes(const Topology& topology)
+    : topology_(topology), out_(topology.links_out()), ways_(topology.gpus.size()) {
+  std::vector<int32_t> rank_of(topology.nodes.size(), -1);
+  for (int32_t r = 0; r < topology.ranks(); ++r)
+    rank_of[static_cast<size_t>(topology.gpus[static_cast<size_t>(r)])] = r;
+  for (const Topology::GivenRoute& given : topology.given) {
+    Route route{.links = given.links};
+    complete(route);
+    found_[key(rank_of[static_cast<size_t>(given.from)], rank_of[static_cast<size_t>(given.to)])] =
+        std::move(route);
+  }
+}
+
+const Route& Routes::between(int32_t from, int32_t to) {
+  const auto known = found_.find(key(from, to));
+  if (known != found_.end()) return known->second;
+  return found_.emplace(key(from, to), find(from, to)).first->second;
+}
+
+const std::vector<int32_t>& Routes::ways_from(int32_t rank) {
+  std::vector<int32_t>& by = ways_[static_cast<size_t>(rank)];
+  if (!by.empty()) return by;
+  using Far = std::pair<double, int>;  // latency, links
+  using Next = std::pair<Far, int32_t>;
+  std::vector<Far> far(out_.size(), {std::numeric_limits<double>::infinity(), 0});
+  std::vector<char> done(out_.size(), 0);
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
+  by.assign(out_.size(), -1);
+  const int32_t source = topology_.gpus[static_cast<size_t>(rank)];
+  far[static_cast<size_t>(source)] = {0, 0};
+  queue.push({{0, 0}, source});
+  while (!queue.empty()) {
+    const auto at = static_cast<size_t>(queue.top().second);
+    queue.pop();
+    if (std::exchange(done[at], 1) != 0) continue;
+    for (const int32_t number : out_[at]) {
+      const Topology::Link& link = topology_.links[static_cast<size_t>(number)];
+      const auto to = static_cast<size_t>(link.to);
+      const Far along{far[at].first + link.latency, far[at].second + 1};
+      if (along >= far[to]) continue;
+      far[to] = along;
+      by[to] = number;
+      queue.push({along, link.to});
+    }
+  }
+  return by;
+}
+
+Route Routes::find(int32_t from, int32_t to) {
+  Route route;
+  const std::vector<int32_t>& by = ways_from(from);
+  const int32_t source = topology_.gpus[static_cast<size_t>(from)];
+  for (int32_t at = topology_.gpus[static_cast<size_t>(to)]; at != source;) {
+    route.links.push_back(by[static_cast<size_t>(at)]);
+    at = topology_.links[static_cast<size_t>(route.links.back())].from;
+  }
+  std::reverse(route.links.begin(), route.links.end());
+  complete(route);
+  return route;
+}
+
+void Routes::complete(Route& route) const {
+  for (const int32_t number : route.links) {
+    const Topology::Link& link = topology_.links[static_cast<size_t>(number)];
+    route.latency += link.latency;
+    route.mapped &= topology_.nodes[static_cast<size_t>(link.to)].kind != Topology::Kind::kNet;
+  }
+}
+
+}  // namespace tern::coll
