@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
 #include "coll/emitters.hpp"
@@ -308,19 +309,24 @@ const Algorithm* find_algorithm(Collective collective, const char* name) noexcep
   return nullptr;
 }
 
-bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept {
+bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels,
+            const Plan* plan) noexcept {
   const auto needs = [&](Limit limit) { return (algorithm.limits & limit) != 0; };
   if (!has_schedule(algorithm)) return false;
   if (needs(kPowerOfTwo) && floor_power(ranks) != ranks) return false;
   if (needs(kEvenRanks) && ranks % 2 != 0) return false;
   if (needs(kLevels) && levels == nullptr) return false;
+  if (needs(kPlan) && (plan == nullptr || std::strcmp(plan->row(), algorithm.name) != 0 ||
+                       plan->ranks() != ranks || !plan->serves(algorithm.collective)))
+    return false;
   if (needs(kHostsInOrder) && !levels->hosts_in_order()) return false;
   return !needs(kEqualHosts) || levels->equal_hosts();
 }
 
 Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
-               const Levels* levels) {
-  Builder builder(algorithm.collective, algorithm.name, ranks, rank, root, levels);
+               const Levels* levels, const Plan* plan) {
+  TERN_ASSERT((algorithm.limits & kPlan) == 0 || serves(algorithm, ranks, levels, plan));
+  Builder builder(algorithm.collective, algorithm.name, ranks, rank, root, levels, {}, 0, plan);
   algorithm.emit(builder);
   Schedule schedule = builder.finish();
   if ((algorithm.limits & kEqualBlocks) != 0) schedule.uniform = true;
