@@ -23,6 +23,7 @@ enum Limit : unsigned {
   kHostsInOrder = 64,  // groups of consecutive ranks
   kShared = 128,       // shared memory without a schedule (coll/flat)
   kPlan = 256,         // needs a plan of the row (coll/schedule/plan.hpp)
+  kEqualGroups = 512,  // groups of equal size on each level
 };
 
 /// tests/unit/coll/verify_test.cc proves traits for the engines.

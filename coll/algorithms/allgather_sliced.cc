@@ -24,6 +24,7 @@ void share_block(Builder& b, const SlicePlace& place, int32_t distance, const Sl
 void allgather_sliced(Builder& b) {
   const SlicePlace place = slice_place(b);
   b.lanes(2);
+  b.at_once(8);
   for (int32_t round = 0; round < place.hosts(); ++round) {
     const Slice own = round == 0 ? Builder::input() : Builder::output(place.team_ring(-round));
     b.lane(0);

@@ -20,6 +20,7 @@ class SlicedSums {
   SlicedSums(Builder& b, const SlicePlace& place)
       : b_(b), place_(place), slots_(std::min(kSlots, std::max(place.slices() - 1, 1))) {
     b.lanes(2);
+    b.at_once(8);
     b.stage(2 * kSumSlots + slots_);
   }
 

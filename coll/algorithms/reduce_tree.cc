@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tree reduction: partial results combine on the way to the root, small subtrees first.
-// Trees: binomial and 4-nomial from the root, for commutative operations; binomial in rank order to
-// rank 0, then to the root; by levels (a message per host).
-// Definitions: `held` is the partial result of this rank's subtree; stage slots alternate: held op
-// received may replace the received part.
+// Trees: binomial, 4-nomial and bine from the root, for commutative operations; binomial in rank
+// order to rank 0, then to the root; by levels (a message per host). Definitions: `held` is the
+// partial result of this rank's subtree; stage slots alternate: held op received may replace the
+// received part.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -38,6 +38,7 @@ void to_root(Builder& b, const Tree& tree) {
 
 void reduce_binomial(Builder& b) { to_root(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
 void reduce_knomial(Builder& b) { to_root(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
+void reduce_bine(Builder& b) { to_root(b, Tree::bine(b.ranks(), b.root())); }
 void reduce_two_level(Builder& b) { to_root(b, Tree::by_levels(b.levels(), b.ranks(), b.root())); }
 
 void reduce_binomial_ordered(Builder& b) {

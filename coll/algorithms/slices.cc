@@ -45,21 +45,44 @@ SlicePlace slice_place(const Builder& b) {
   return place;
 }
 
-// In round k a rank forwards slice k + 1 before the own slice, and adds the input to the previous
-// slice for the next round.
-HeldBlocks sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks) {
-  const auto slice = [&](PartialBuffer where, int32_t distance) {
-    return slice_at(b, where, place.slice(distance) * blocks, blocks);
+// In round k a rank forwards part k + 1 before its own, and adds what it holds of the part before
+// that for the next round.
+HeldBlocks sum_in_ring(Builder& b, const std::vector<int32_t>& ring, int32_t mine,
+                       const HeldBlocks& held) {
+  const auto size = static_cast<int32_t>(ring.size());
+  const int32_t blocks = held.blocks / size;
+  const PartialBuffer sums = held.at == kAtMirror ? kAtOutput : kAtMirror;
+  const auto member = [&](int32_t distance) { return round_ring(mine + distance, size); };
+  const auto part = [&](PartialBuffer where, int32_t distance) {
+    return slice_at(b, where, held.low + member(distance) * blocks, blocks);
   };
-  for (int32_t round = 0; round + 1 < place.slices(); ++round) {
-    const Slice received = slice(kAtMirror, -round - 2);
-    b.send(place.host_ring(1), slice(round == 0 ? kAtInput : kAtMirror, -round - 1));
-    b.recv(place.host_ring(-1), received);
-    b.reduce(slice(kAtInput, -round - 2), received, received);
+  for (int32_t round = 0; round + 1 < size; ++round) {
+    const Slice received = part(sums, -round - 2);
+    b.send(ring[static_cast<size_t>(member(1))], part(round == 0 ? held.at : sums, -round - 1));
+    b.recv(ring[static_cast<size_t>(member(-1))], received);
+    b.reduce(part(held.at, -round - 2), received, received);
   }
-  return {.at = place.slices() == 1 ? kAtInput : kAtMirror,
-          .low = place.mine * blocks,
+  return {.at = size == 1 ? held.at : sums,
+          .spare = held.spare,
+          .low = held.low + mine * blocks,
           .blocks = blocks};
+}
+
+void share_in_ring(Builder& b, const std::vector<int32_t>& ring, int32_t mine, int32_t low,
+                   int32_t blocks) {
+  const auto size = static_cast<int32_t>(ring.size());
+  const auto member = [&](int32_t distance) { return round_ring(mine + distance, size); };
+  for (int32_t round = 0; round + 1 < size; ++round) {
+    b.send(ring[static_cast<size_t>(member(1))],
+           Builder::output(low + member(-round) * blocks, blocks));
+    b.recv(ring[static_cast<size_t>(member(-1))],
+           Builder::output(low + member(-round - 1) * blocks, blocks));
+  }
+}
+
+HeldBlocks sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks) {
+  const auto row = place.grid.begin() + place.at * place.size;
+  return sum_in_ring(b, {row, row + place.size}, place.mine, {.blocks = place.slices() * blocks});
 }
 
 void share_in_host(Builder& b, const SlicePlace& place, int32_t blocks, int32_t complete) {

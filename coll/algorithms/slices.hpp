@@ -34,6 +34,14 @@ struct SlicePlace {
 [[nodiscard]] SlicePlace slice_place(const Builder& b);
 [[nodiscard]] int32_t host_number(const Builder& b, int32_t rank);
 
+/// sum_in_ring() reduces `held`, of a multiple of the ring's size in blocks: each rank gets the
+/// sums of its part, in the first mirror or, from there, in the output.
+[[nodiscard]] HeldBlocks sum_in_ring(Builder& b, const std::vector<int32_t>& ring, int32_t mine,
+                                     const HeldBlocks& held);
+/// share_in_ring() gathers in the output the ring's parts, of `blocks` blocks each, from `low` on.
+void share_in_ring(Builder& b, const std::vector<int32_t>& ring, int32_t mine, int32_t low,
+                   int32_t blocks);
+
 /// sum_in_host() leaves each rank its slice of the host's sum, in the first mirror, as `blocks`
 /// blocks.
 [[nodiscard]] HeldBlocks sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks);

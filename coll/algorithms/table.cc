@@ -92,6 +92,8 @@ constexpr Algorithm kTable[] = {
   {kBcast, "sliced", bcast_sliced, kLevels | kEqualHosts, 128 * kKi, "q - 1 between hosts, 2 g within; n / g between, 2 n within",
    [](S s) { const double g = per_host(s);
              return levels(chained(s, 0), {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g}); }, "Traff, Hunold 2020"},
+  {kBcast, "bine", bcast_bine, kAnything, 128 * kKi, "lg p; n lg p, nearer than binomial",
+   [](S s) { return tree(lg(s.p), 1, s.n); }, "De Sensi et al. 2025"},
   {kBcast, "flat", nullptr, kShared, 0, "1; n",
    [](S s) { return flat(1, 1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kBcast, "flat_two_level", nullptr, kShared, 0, "2; 2 n",
@@ -129,9 +131,16 @@ constexpr Algorithm kTable[] = {
   {kAllgather, "two_level", allgather_two_level, kLevels | kEqualBlocks, 0, "lg q between hosts, g + lg g within; n + n lg g",
    [](S s) { return levels({lg(s.hosts), s.n * (s.hosts - 1) / s.hosts, lg(s.hosts), s.n},
                            {per_host(s) + lg(per_host(s)), s.n * lg(per_host(s)), 0, 0}); }, "Traff 2006"},
-  {kAllgather, "sliced", allgather_sliced, kLevels | kEqualHosts, 0, "q - 1 between hosts, q (g - 1) within; n / g between, n within",
+  {kAllgather, "sliced", allgather_sliced, kLevels | kEqualHosts, 256 * kKi, "q - 1 between hosts, q (g - 1) within; n / g between, n within",
    [](S s) { const double g = per_host(s);
-             return levels({s.hosts - 1, s.n / g * (s.hosts - 1) / s.hosts, 0, 0}, {s.hosts * (g - 1), s.n * (g - 1) / g, 0, 0, 0, s.n / s.p}); }, "Traff, Hunold 2020"},
+             const double away = s.n / g * (s.hosts - 1) / s.hosts;
+             return levels({s.hosts - 1, away, s.hosts - 1, away, 0, 0, s.p},
+                           {s.hosts * (g - 1), s.n * (g - 1) / g, s.hosts * (g - 1), s.n * (g - 1) / g, 0, s.n / s.p}); }, "Traff, Hunold 2020"},
+  {kAllgather, "bine", allgather_bine, kAnything, 0, "lg p; n, most to near ranks",
+   [](S s) { const double idle = folds(s.p);
+             return plain(lg(s.p) + 2 * idle, s.n * (s.p - 1) / s.p * (1 + idle), 0, s.n / s.p); }, "De Sensi et al. 2025"},
+  {kAllgather, "pat", allgather_pat, kAnything, 0, "lg p, of p - 1 messages; n, most to near ranks",
+   [](S s) { return plain(lg(s.p) + (s.p - 1) / 2, s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, "Jeaugey 2025"},
   {kAllgather, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
    [](S s) { return flat_all(s, 1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllgather, "flat_direct", nullptr, kShared | kEqualBlocks, 0, "2; n",
@@ -168,6 +177,8 @@ constexpr Algorithm kTable[] = {
              return levels(chained(s, s.n / g), {g, s.n, g, s.n, s.n * (g - 1) / g, s.n / g}); }, "Traff, Hunold 2020"},
   {kReduce, "linear", reduce_linear, kAnything, 128 * kKi, "p - 1, of 1 hop; p n",
    [](S s) { return piped({s.p - 1, s.n * (s.p - 1), s.p - 1, s.n * (s.p - 1), s.n * (s.p - 1), s.n}); }, "", FlatMethod::kNone, kOneHop | kRankOrder},
+  {kReduce, "bine", reduce_bine, kCommutative, 256 * kKi, "lg p; n, nearer than binomial",
+   [](S s) { return tree_sum(lg(s.p), 1, s.n); }, "De Sensi et al. 2025"},
   {kReduce, "flat", nullptr, kShared, 0, "1; p n",
    [](S s) { return flat_all(s, 1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",
@@ -199,6 +210,13 @@ constexpr Algorithm kTable[] = {
    [](S s) { return piped({s.p - 1, s.n * (s.p - 1), s.p - 1, s.n * (s.p - 1), s.n * (s.p - 1), s.n}); }, "Shah et al. 2025", FlatMethod::kNone, kOneHop | kRankOrder},
   {kAllreduce, "two_shot", allreduce_two_shot, kAnything, 128 * kKi, "2 (p - 1), of 2 hops; 2 n",
    [](S s) { return piped({2 * (s.p - 1), 2 * s.n * (s.p - 1) / s.p, 2 * (s.p - 1), 2 * s.n, s.n, s.n / s.p, s.p}); }, "Cowan et al. 2023", FlatMethod::kNone, kTwoHops | kRankOrder | kBySwitch},
+  {kAllreduce, "swing", allreduce_swing, kCommutative, 256 * kKi, "2 lg p; 2 n, most to near ranks",
+   [](S s) { const double k = 2 * lg(s.p), more = 2 * folds(s.p);
+             return piped({k, (2 + more) * s.n, k, (2 + more) * s.n, s.n * (1 + folds(s.p)), s.n / s.p, pow2(s.p)}); }, "De Sensi et al. 2024"},
+  {kAllreduce, "by_levels", allreduce_by_levels, kCommutative | kLevels | kEqualGroups, 128 * kKi, "2 (q - 1) between hosts, 2 g within; 2 n / g between, 2 n within",
+   [](S s) { const double g = per_host(s), away = 2 * s.n / g * (s.hosts - 1) / s.hosts;
+             return levels({2 * (s.hosts - 1), away, 2 * (s.hosts - 1), away, s.n / g, 0, s.p},
+                           {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g, s.n * (g - 1) / g, 0}); }, "Cho et al. 2019"},
   {kAllreduce, "flat", nullptr, kShared, 0, "1; p n",
    [](S s) { return flat_all(s, 1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllreduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",
@@ -220,9 +238,15 @@ constexpr Algorithm kTable[] = {
                            {2 * g, g * s.n + s.n / s.hosts, g, g * s.n, g * s.n, 0}); }, "Thakur et al. 2005"},
   {kReduceScatter, "ordered", reduce_scatter_ordered, kAnything, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, s.n * 1.5, s.n / s.p); }, "", FlatMethod::kNone, kOneHop | kRankOrder | kBySwitch},
-  {kReduceScatter, "sliced", reduce_scatter_sliced, kCommutative | kLevels | kEqualHosts, 0, "q - 1 between hosts, q (g - 1) within; n / g between, n within",
+  {kReduceScatter, "sliced", reduce_scatter_sliced, kCommutative | kLevels | kEqualHosts, 256 * kKi, "q - 1 between hosts, q (g - 1) within; n / g between, n within",
    [](S s) { const double g = per_host(s);
-             return levels({s.hosts - 1, s.n / g * (s.hosts - 1) / s.hosts, 0, 0, s.n / g}, {s.hosts * (g - 1), s.n * (g - 1) / g, 0, 0, s.n * (g - 1) / g, 0}); }, "Traff, Hunold 2020"},
+             const double away = s.n / g * (s.hosts - 1) / s.hosts;
+             return levels({s.hosts - 1, away, s.hosts - 1, away, s.n / g, 0, s.p},
+                           {s.hosts * (g - 1), s.n * (g - 1) / g, s.hosts * (g - 1), s.n * (g - 1) / g, s.n * (g - 1) / g, 0}); }, "Traff, Hunold 2020"},
+  {kReduceScatter, "bine", reduce_scatter_bine, kCommutative, 0, "lg p; n, most to near ranks",
+   [](S s) { return plain(lg(s.p) + 2 * folds(s.p), s.n * (1 + 2 * folds(s.p)), s.n * (2 + folds(s.p)), s.n / s.p); }, "De Sensi et al. 2025"},
+  {kReduceScatter, "pat", reduce_scatter_pat, kCommutative, 0, "lg p, of p - 1 messages; n, most to near ranks",
+   [](S s) { return plain(lg(s.p) + (s.p - 1) / 2, s.n * (s.p - 1) / s.p, s.n, 0); }, "Jeaugey 2025"},
   {kReduceScatter, "flat", nullptr, kShared, 0, "1; 2 n",
    [](S s) { return flat_all(s, 1, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduceScatter, "flat_direct", nullptr, kShared, 0, "2; n",
@@ -320,6 +344,7 @@ bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels,
                        plan->ranks() != ranks || !plan->serves(algorithm.collective)))
     return false;
   if (needs(kHostsInOrder) && !levels->hosts_in_order()) return false;
+  if (needs(kEqualGroups) && !levels->equal_groups()) return false;
   return !needs(kEqualHosts) || levels->equal_hosts();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coll/algorithms/ranks.hpp"
+#include "coll/algorithms/swing.hpp"
 
 namespace tern::coll {
 
@@ -36,6 +37,22 @@ Tree Tree::k_nomial(int32_t ranks, int32_t root, int32_t radix) {
   for (int32_t node = 0; node < ranks; ++node)
     members[static_cast<size_t>(node)] = node < ranks - root ? node + root : node + root - ranks;
   tree.hang(members, radix);
+  return tree;
+}
+
+Tree Tree::bine(int32_t ranks, int32_t root) {
+  Tree tree(ranks);
+  const int32_t size = floor_power(ranks), extra = ranks - size;
+  const SwingSteps swing(size);
+  const auto rank_of = [&](int32_t node) { return (root + node + std::min(node, extra)) % ranks; };
+  std::vector<int32_t> reached{0};
+  for (int32_t step = swing.steps() - 1; step >= 0; --step)
+    for (size_t i = reached.size(); i-- > 0;) {
+      reached.push_back(swing.partner(reached[i], step));
+      tree.attach(rank_of(reached.back()), rank_of(reached[i]));
+    }
+  for (int32_t node = 0; node < extra; ++node)
+    tree.attach((rank_of(node) + 1) % ranks, rank_of(node));
   return tree;
 }
 

@@ -16,6 +16,9 @@ class Tree {
   /// k_nomial(): node v has children v + d k^i, 0 < d < k, for all i below v's lowest nonzero
   /// digit.
   [[nodiscard]] static Tree k_nomial(int32_t ranks, int32_t root, int32_t radix);
+  /// bine(): like binomial, over the steps of SwingSteps, the farthest first. Beyond a power of two
+  /// ranks, the first nodes get a last child each.
+  [[nodiscard]] static Tree bine(int32_t ranks, int32_t root);
   /// by_levels(): leaders of the outermost groups form a binomial tree, then leaders within each
   /// group. The root leads its group; the lowest rank leads every other group. Without levels the
   /// tree is binomial.

@@ -71,6 +71,13 @@ bool Levels::equal_hosts() const {
   return least == most;
 }
 
+bool Levels::equal_groups() const {
+  return std::all_of(groups.begin(), groups.end(), [](const Level& level) {
+    const auto [least, most] = sizes_in(level);
+    return least == most;
+  });
+}
+
 bool Levels::hosts_in_order() const { return std::is_sorted(groups[0].begin(), groups[0].end()); }
 
 std::string Levels::text() const {

@@ -18,6 +18,7 @@ struct Levels {
   [[nodiscard]] std::vector<int32_t> host_of(int32_t rank) const;
   [[nodiscard]] std::vector<int32_t> leaders() const;
   [[nodiscard]] bool equal_hosts() const;
+  [[nodiscard]] bool equal_groups() const;  // on each level
   [[nodiscard]] bool hosts_in_order() const;
   [[nodiscard]] std::string text() const;
 

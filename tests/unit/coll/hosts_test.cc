@@ -105,10 +105,33 @@ Traffic traffic(Collective what, const char* name, const Levels& levels, int32_t
   return Count(*find_algorithm(what, name), levels, root).run();
 }
 
+// Every rank sends a block to each round of another host, and all ranks use their network alike.
+TEST(Sliced, BlocksGoBetweenHostsOncePerRank) {
+  for (const Collective what : {kAllgather, kReduceScatter})
+    for (const auto& [hosts, each] : {std::pair{2, 8}, std::pair{8, 3}, std::pair{3, 1}})
+      for (const bool dealt : {false, true}) {
+        const Levels levels = shape(hosts, each, dealt);
+        for (int32_t rank = 0; rank < levels.ranks(); ++rank) {
+          const Schedule schedule =
+              build(*find_algorithm(what, "sliced"), levels.ranks(), rank, 0, &levels);
+          int32_t sent = 0, received = 0;
+          for (const Step& step : schedule.steps) {
+            if (step.peer == kSelf) continue;
+            const auto& host = levels.groups[0];
+            if (host[static_cast<size_t>(step.peer)] == host[static_cast<size_t>(rank)]) continue;
+            EXPECT_EQ(schedule.slices[step.operand].blocks, 1);
+            (step.verb == Verb::kSend ? sent : received) += 1;
+          }
+          EXPECT_EQ(sent, hosts - 1) << name_of(what) << " rank " << rank;
+          EXPECT_EQ(received, hosts - 1) << name_of(what) << " rank " << rank;
+        }
+      }
+}
+
 TEST(Sliced, IsProvedOnHostsOfOneSize) {
   const std::pair<int32_t, int32_t> shapes[] = {{2, 1}, {3, 1}, {4, 1}, {2, 2}, {2, 4}, {4, 2},
                                                 {3, 3}, {5, 2}, {6, 4}, {2, 8}, {8, 16}};
-  for (const Collective what : {kAllreduce, kReduce, kBcast})
+  for (const Collective what : {kAllreduce, kReduce, kBcast, kAllgather, kReduceScatter})
     for (const auto& [hosts, each] : shapes)
       for (const bool dealt : {false, true}) {
         const Levels levels = shape(hosts, each, dealt);
