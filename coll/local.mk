@@ -25,6 +25,7 @@ coll_sources += coll/laboratory/simulate/pattern.cc
 coll_sources += coll/laboratory/simulate/classes.cc
 coll_sources += coll/laboratory/simulate/run.cc
 coll_sources += coll/laboratory/simulate/simulate.cc
+coll_sources += coll/laboratory/simulate/workload.cc
 coll_sources += coll/algorithms/table.cc
 # The other files of coll/algorithms, compiled as one source.
 nodist_libtern_la_SOURCES += gen/coll/algorithms.cc

@@ -3,8 +3,8 @@
 // prove each row's trait for every shape up to 128 ranks (tests/unit/coll/symmetry_test.cc).
 //   kRotates: ranks turn by an even distance.
 //   kXors: a power of two of ranks; all ranks flip the same bits, an even number.
-//   kSlices: equal hosts of consecutive ranks; hosts flip bits as above (a power of two of hosts) or
-//   turn; the ranks of each host turn.
+//   kSlices: equal hosts of consecutive ranks; hosts flip bits as above (a power of two of hosts)
+//   or turn; the ranks of each host turn.
 #pragma once
 
 #include <bit>

@@ -73,8 +73,7 @@ class WordsReader {
 
   void add(const std::string& word) {
     const size_t equals = word.find('=');
-    if (equals != std::string::npos)
-      return set(word.substr(0, equals), word.substr(equals + 1));
+    if (equals != std::string::npos) return set(word.substr(0, equals), word.substr(equals + 1));
     if (made_.kind == "torus") {
       for (size_t from = 0; from <= word.size();) {
         const size_t end = std::min(word.find('x', from), word.size());
@@ -115,8 +114,10 @@ class Graph {
   explicit Graph(const MachineWords& words) : words_(words) {}
 
   int32_t add_node(std::string name, Topology::Kind kind) {
-    if (kind == Topology::Kind::kGpu) made_.gpus.push_back(static_cast<int32_t>(made_.nodes.size()));
-    made_.nodes.push_back({std::move(name), kind, kind == Topology::Kind::kGpu ? words_.memory : 0});
+    if (kind == Topology::Kind::kGpu)
+      made_.gpus.push_back(static_cast<int32_t>(made_.nodes.size()));
+    made_.nodes.push_back(
+        {std::move(name), kind, kind == Topology::Kind::kGpu ? words_.memory : 0});
     return static_cast<int32_t>(made_.nodes.size()) - 1;
   }
   int32_t join(int32_t a, int32_t b, double bandwidth, double latency) {
@@ -302,12 +303,11 @@ void join_groups(Graph& graph, DragonflyLinks* d, const std::vector<int32_t>& po
 }
 
 Topology dragonfly(const MachineWords& words) {
-  const auto d = std::make_shared<DragonflyLinks>(
-      DragonflyLinks{words.size(0), words.size(1), words.size(2), words.size(3),
-                     words.kind == "dragonfly+"});
+  const auto d = std::make_shared<DragonflyLinks>(DragonflyLinks{
+      words.size(0), words.size(1), words.size(2), words.size(3), words.kind == "dragonfly+"});
   if (d->groups > 1 && d->joins() == 0)
-    words.fail(strf("%d links of a group reach only %d of %d other groups",
-                    d->switches * d->links, d->switches * d->links, d->groups - 1));
+    words.fail(strf("%d links of a group reach only %d of %d other groups", d->switches * d->links,
+                    d->switches * d->links, d->groups - 1));
   Graph graph(words);
   const std::vector<int32_t> leaves = add_switches(graph, "s", d->groups * d->switches);
   std::vector<int32_t> spines;
@@ -321,9 +321,8 @@ Topology dragonfly(const MachineWords& words) {
   join_groups(graph, d.get(), d->plus ? spines : leaves);
   Topology made = graph.take();
   made.closed = [d, hosts](int32_t from, int32_t to, std::vector<int32_t>* links) {
-    hosts.route(from, to, links, [&](int32_t a, int32_t b, std::vector<int32_t>* way) {
-      d->route(a, b, way);
-    });
+    hosts.route(from, to, links,
+                [&](int32_t a, int32_t b, std::vector<int32_t>* way) { d->route(a, b, way); });
   };
   return made;
 }
@@ -365,8 +364,8 @@ void join_torus(Graph& graph, TorusLinks* t, const std::vector<int32_t>& routers
       if (n == 2 && to < h)
         link = t->link(d, to) ^ 1;
       else if (n > 1)
-        link = graph.join_network(routers[static_cast<size_t>(h)],
-                                  routers[static_cast<size_t>(to)]);
+        link =
+            graph.join_network(routers[static_cast<size_t>(h)], routers[static_cast<size_t>(to)]);
       t->next.push_back(link);
     }
 }
@@ -384,9 +383,8 @@ Topology torus(const MachineWords& words) {
   join_torus(graph, t.get(), routers);
   Topology made = graph.take();
   made.closed = [t, hosts](int32_t from, int32_t to, std::vector<int32_t>* links) {
-    hosts.route(from, to, links, [&](int32_t a, int32_t b, std::vector<int32_t>* way) {
-      t->route(a, b, way);
-    });
+    hosts.route(from, to, links,
+                [&](int32_t a, int32_t b, std::vector<int32_t>* way) { t->route(a, b, way); });
   };
   return made;
 }

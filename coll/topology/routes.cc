@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <utility>
 
 namespace tern::coll {
 
-Routes::Routes(const Topology& topology)
-    : topology_(topology) {
+Routes::Routes(const Topology& topology) : topology_(topology) {
   if (topology.closed) return;
   out_ = topology.links_out();
   ways_.resize(topology.gpus.size());
@@ -95,6 +95,29 @@ void Routes::complete(Route& route) const {
     route.latency += link.latency;
     route.mapped &= topology_.nodes[static_cast<size_t>(link.to)].kind != Topology::Kind::kNet;
   }
+}
+
+std::vector<int64_t> hosts_of(const Topology& topology) {
+  std::vector<int32_t> up(topology.nodes.size());
+  std::iota(up.begin(), up.end(), 0);
+  const auto top = [&](int32_t node) {
+    while (up[static_cast<size_t>(node)] != node)
+      node = up[static_cast<size_t>(node)] = up[static_cast<size_t>(up[static_cast<size_t>(node)])];
+    return node;
+  };
+  const auto is_net = [&](int32_t node) {
+    return topology.nodes[static_cast<size_t>(node)].kind == Topology::Kind::kNet;
+  };
+  for (const Topology::Link& link : topology.links)
+    if (!is_net(link.from) && !is_net(link.to))
+      up[static_cast<size_t>(top(link.from))] = top(link.to);
+  std::vector<int64_t> hosts, first(topology.nodes.size(), -1);
+  for (const int32_t gpu : topology.gpus) {
+    int64_t& lowest = first[static_cast<size_t>(top(gpu))];
+    if (lowest < 0) lowest = static_cast<int64_t>(hosts.size());
+    hosts.push_back(lowest);
+  }
+  return hosts;
 }
 
 }  // namespace tern::coll

@@ -20,6 +20,9 @@ struct Route {
   bool mapped = true;  // crosses no network: ranks map each other's memory
 };
 
+/// The host of each rank: the lowest rank to which links lead without a network switch.
+[[nodiscard]] std::vector<int64_t> hosts_of(const Topology& topology);
+
 class Routes {
  public:
   explicit Routes(const Topology& topology);

@@ -46,9 +46,9 @@ class OutlineMaker {
     for (int32_t i = 0; i < schedule_.lane_size(lane); ++i) {
       const Step& step = schedule_.step(lane, i);
       OutlineStep one{.verb = step.verb,
-                    .sources = step.sources,
-                    .destinations = step.destinations,
-                    .slot = step.slot};
+                      .sources = step.sources,
+                      .destinations = step.destinations,
+                      .slot = step.slot};
       after = one.after = std::max(after, step.after);
       int32_t& before = waited[step.wait_lane];
       if (step.wait_steps > before) {
@@ -71,8 +71,8 @@ class OutlineMaker {
     one->nth = counts_[{one->peer, signal ? -1 - step.slot : lane, comes}]++;
     if (step.verb != Verb::kSignal || index == 0) return;
     const Step& before = schedule_.step(lane, index - 1);
-    one->follows_put = before.peer == step.peer &&
-                       (before.verb == Verb::kPut || before.verb == Verb::kReduce);
+    one->follows_put =
+        before.peer == step.peer && (before.verb == Verb::kPut || before.verb == Verb::kReduce);
   }
 
   const Schedule& schedule_;
@@ -127,9 +127,9 @@ void Pattern::sort_peers() {
 int32_t Pattern::index_of(int32_t rank, int32_t peer) const {
   const std::span<const int32_t> of = peers(rank);
   const int32_t* const sorted = sorted_.data() + begin_[static_cast<size_t>(rank)];
-  const int32_t* const found =
-      std::lower_bound(sorted, sorted + of.size(), peer,
-                       [&](int32_t a, int32_t wanted) { return of[static_cast<size_t>(a)] < wanted; });
+  const int32_t* const found = std::lower_bound(
+      sorted, sorted + of.size(), peer,
+      [&](int32_t a, int32_t wanted) { return of[static_cast<size_t>(a)] < wanted; });
   if (found == sorted + of.size() || of[static_cast<size_t>(*found)] != peer)
     throw Error(MPI_ERR_INTERN,
                 strf("rank %d exchanges with rank %d, but not the reverse", peer, rank));

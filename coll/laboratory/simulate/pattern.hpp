@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pattern: the schedules of all ranks without ranks and blocks: a few outlines, and each rank's peers
-// in order of first use. Dependencies are in a normal form: of a step's waits only those remain
-// that the earlier steps of the lane have not waited for.
+// Pattern: the schedules of all ranks without ranks and blocks: a few outlines, and each rank's
+// peers in order of first use. Dependencies are in a normal form: of a step's waits only those
+// remain that the earlier steps of the lane have not waited for.
 #pragma once
 
 #include <cstdint>

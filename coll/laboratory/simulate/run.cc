@@ -118,8 +118,8 @@ class PatternRun {
     for (int32_t a = 0; a < in_.classes.count(); ++a)
       for (int slot = 0; slot < slots_; ++slot)
         if (now(a, slot).number >= 0)
-          throw Error(MPI_ERR_INTERN, strf("rank %d never completes pass %d: deadlock",
-                                           rank_of(a), now(a, slot).number));
+          throw Error(MPI_ERR_INTERN, strf("rank %d never completes pass %d: deadlock", rank_of(a),
+                                           now(a, slot).number));
     return result();
   }
 
@@ -127,7 +127,9 @@ class PatternRun {
   [[nodiscard]] int32_t rank_of(int32_t actor) const {
     return in_.classes.first[static_cast<size_t>(actor)];
   }
-  [[nodiscard]] const Outline& outline(int32_t actor) const { return in_.pattern.outline(rank_of(actor)); }
+  [[nodiscard]] const Outline& outline(int32_t actor) const {
+    return in_.pattern.outline(rank_of(actor));
+  }
   [[nodiscard]] PassNow& now(int32_t actor, int slot) {
     return actors_[static_cast<size_t>(actor)].passes[static_cast<size_t>(slot)];
   }
@@ -320,7 +322,8 @@ class PatternRun {
     const double time = std::max(std::min(ends, begins), network_.now());
     if (time == std::numeric_limits<double>::infinity()) return false;
     left_.clear();
-    for (const size_t number : network_.advance(time)) left_.push_back(static_cast<int32_t>(number));
+    for (const size_t number : network_.advance(time))
+      left_.push_back(static_cast<int32_t>(number));
     begun_.clear();
     while (!timers_.empty() && timers_.front().time <= time + Network::tolerance(time)) {
       begun_.push_back(timers_.front().flow);

@@ -25,7 +25,8 @@ int32_t passes_of(const Outline& any, const Simulation& what) {
 
 Simulated quickest(const RunInput& input, const Simulation& what) {
   size_t steps = 1;
-  for (const Outline& outline : input.pattern.outlines()) steps = std::max(steps, outline.steps.size());
+  for (const Outline& outline : input.pattern.outlines())
+    steps = std::max(steps, outline.steps.size());
   const auto queued = static_cast<int32_t>(kMostStepsQueued / steps);
   const int32_t most =
       std::min({passes_of(input.pattern.outline(0), what), kMostPassesQueued, queued});
@@ -41,8 +42,8 @@ Simulated quickest(const RunInput& input, const Simulation& what) {
 
 Simulated simulate(const Pattern& pattern, const Topology& topology, const Simulation& what) {
   if (pattern.ranks() > topology.ranks())
-    throw Error(MPI_ERR_ARG, strf("%d ranks, but the topology has %d GPUs", pattern.ranks(),
-                                  topology.ranks()));
+    throw Error(MPI_ERR_ARG,
+                strf("%d ranks, but the topology has %d GPUs", pattern.ranks(), topology.ranks()));
   Routes routes(topology);
   const Classes classes = what.whole ? Classes::singles(pattern, topology)
                                      : Classes::coarsest(pattern, topology, routes);
@@ -54,18 +55,17 @@ Simulated simulate(const Pattern& pattern, const Topology& topology, const Simul
 
 Simulated simulate(const std::vector<Schedule>& all, const Topology& topology,
                    const Simulation& what) {
-  if (static_cast<int32_t>(all.size()) > topology.ranks() ||
-      what.engine == SimulatedEngine::kHost)
+  if (static_cast<int32_t>(all.size()) > topology.ranks() || what.engine == SimulatedEngine::kHost)
     return simulate(Pattern::of(all), topology, what);
   Routes routes(topology);
   const auto mapped = [&](int32_t from, int32_t to) { return routes.between(from, to).mapped; };
   return simulate(Pattern::of(lower(all, mapped)), topology, what);
 }
 
-double bus_bandwidth(const Schedule& any, double bytes, double time) {
+double bus_bandwidth(Collective collective, int32_t ranks, double bytes, double time) {
   if (time <= 0) return 0;
-  const double p = any.ranks, rate = bytes / time / 1000;
-  switch (any.collective) {
+  const double p = ranks, rate = bytes / time / 1000;
+  switch (collective) {
     case Collective::kBarrier:
       return 0;
     case Collective::kAllreduce:

@@ -50,6 +50,6 @@ class Pattern;
 
 /// bus_bandwidth() is in GB/s as in nccl-tests: minimum bytes sent or received by a rank, per time.
 /// Barriers have 0.
-[[nodiscard]] double bus_bandwidth(const Schedule& any, double bytes, double time);
+[[nodiscard]] double bus_bandwidth(Collective collective, int32_t ranks, double bytes, double time);
 
 }  // namespace tern::coll

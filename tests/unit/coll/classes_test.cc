@@ -61,14 +61,16 @@ void for_each_shape(const std::vector<Machine>& machines, const Check& check) {
 }
 
 TEST(Classes, EqualWholeRuns) {
-  std::vector<Machine> machines = {{"fat-tree:4", 0, 2},         {"fat-tree:4", 13, 4},
-                                   {"dragonfly:5,4,2,1", 0, 8},  {"dragonfly+:3,2,4,2", 0, 4},
-                                   {"torus:4x5", 0, 4},          {"torus:4x2x3,ranks=2", 0, 2},
-                                   {"rails:8,4,2,2", 0, 4},      {"rails:5,4,2,2", 0, 4},
-                                   {"2x8-rail", 0, 8},           {"pcie-4", 0, 2},
-                                   {"fat-tree:4,2,ranks=4,memory=100", 0, 4}};
+  std::vector<Machine> machines = {{"fat-tree:4", 0, 2},        {"fat-tree:4,2,memory=50", 13, 4},
+                                   {"dragonfly:3,2,3,1", 0, 6}, {"dragonfly+:2,2,4,2", 0, 4},
+                                   {"torus:4x5", 0, 4},         {"rails:8,4,2,2", 0, 4},
+                                   {"2x8-rail", 0, 8},          {"pcie-4", 0, 2}};
   if (long_tests())
-    machines.insert(machines.end(), {{"fat-tree:8,2", 0, 4},
+    machines.insert(machines.end(), {{"fat-tree:4,2,ranks=4,memory=100", 0, 4},
+                                     {"dragonfly:5,4,2,1", 0, 8},
+                                     {"torus:4x2x3,ranks=2", 0, 2},
+                                     {"rails:5,4,2,2", 0, 4},
+                                     {"fat-tree:8,2", 0, 4},
                                      {"dragonfly:8,4,8,2", 0, 8},
                                      {"torus:4x8x8", 0, 8},
                                      {"rails:32,8,8,4", 0, 8},
@@ -76,7 +78,7 @@ TEST(Classes, EqualWholeRuns) {
   for_each_shape(machines, [](const Algorithm&, const Topology& topology,
                               const std::vector<Schedule>& all, const std::string& where) {
     for (const SimulatedEngine engine : {SimulatedEngine::kHost, SimulatedEngine::kStream}) {
-      if (engine == SimulatedEngine::kStream && all.size() > 64) continue;
+      if (engine == SimulatedEngine::kStream && all.size() > 20) continue;
       Simulation what{.engine = engine, .bytes = 1e6, .chunk = 9e4};
       const Simulated found = simulate(all, topology, what);
       what.whole = true;
@@ -89,28 +91,28 @@ TEST(Classes, EqualWholeRuns) {
 }
 
 TEST(Classes, WholeRunsEqualTheOracle) {
-  for_each_shape({{"2x8-rail", 0, 8},
-                  {"pcie-4", 0, 2},
-                  {"dgx-h100", 0, 4},
-                  {"fat-tree:4,2,ranks=2,memory=100", 19, 2},
-                  {"torus:3x3", 0, 3},
-                  {"dragonfly:3,3,1,1", 0, 3}},
-                 [](const Algorithm&, const Topology& topology, const std::vector<Schedule>& all,
-                    const std::string& where) {
-                   Simulation what{.bytes = 1e6, .chunk = 4e4, .whole = true};
-                   const Simulated host = simulate(all, topology, what);
-                   expect_equal(host, slow::slow_simulate(all, topology, what, host.passes), where);
-                   what.engine = SimulatedEngine::kStream;
-                   const Simulated stream = simulate(all, topology, what);
-                   Routes routes(topology);
-                   const auto mapped = [&](int32_t from, int32_t to) {
-                     return routes.between(from, to).mapped;
-                   };
-                   expect_equal(stream,
-                                slow::slow_simulate(lower(all, mapped), topology, what,
-                                                    stream.passes),
-                                where + " stream");
-                 });
+  for_each_shape(
+      {{"2x8-rail", 0, 8},
+       {"pcie-4", 0, 2},
+       {"dgx-h100", 0, 4},
+       {"fat-tree:4,2,ranks=2,memory=100", 19, 2},
+       {"torus:3x3", 0, 3},
+       {"dragonfly:3,3,1,1", 0, 3}},
+      [](const Algorithm&, const Topology& topology, const std::vector<Schedule>& all,
+         const std::string& where) {
+        // More passes amplify rounding, as contending flows meet in other orders.
+        Simulation what{.bytes = 1e6, .chunk = 3e5, .whole = true};
+        const Simulated host = simulate(all, topology, what);
+        expect_equal(host, slow::slow_simulate(all, topology, what, host.passes), where);
+        what.engine = SimulatedEngine::kStream;
+        const Simulated stream = simulate(all, topology, what);
+        Routes routes(topology);
+        const auto mapped = [&](int32_t from, int32_t to) {
+          return routes.between(from, to).mapped;
+        };
+        expect_equal(stream, slow::slow_simulate(lower(all, mapped), topology, what, stream.passes),
+                     where + " stream");
+      });
 }
 
 // Ranks of a symmetric machine and row are one class, or two where half of the ranks copy.

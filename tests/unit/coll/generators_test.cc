@@ -14,12 +14,26 @@
 namespace tern::coll {
 namespace {
 
-const char* const kMachines[] = {
-    "fat-tree:2",         "fat-tree:4",         "fat-tree:8,2",            "fat-tree:4,1,ranks=3",
-    "dragonfly:5,4,2,1",  "dragonfly:1,4,2,1",  "dragonfly:9,4,2,2,ranks=2", "dragonfly:3,4,2,4",
-    "dragonfly+:5,4,2,1", "dragonfly+:2,2,3,5", "torus:4x4x4",             "torus:2x3x1",
-    "torus:5,ranks=4",    "torus:2",            "torus:1",                 "torus:2x2x2x2x2x2",
-    "rails:4,4,2,2",      "rails:8,8,8,0",      "rails:3,2,2,1",           "rails:1,1,1,0"};
+const char* const kMachines[] = {"fat-tree:2",
+                                 "fat-tree:4",
+                                 "fat-tree:8,2",
+                                 "fat-tree:4,1,ranks=3",
+                                 "dragonfly:5,4,2,1",
+                                 "dragonfly:1,4,2,1",
+                                 "dragonfly:9,4,2,2,ranks=2",
+                                 "dragonfly:3,4,2,4",
+                                 "dragonfly+:5,4,2,1",
+                                 "dragonfly+:2,2,3,5",
+                                 "torus:4x4x4",
+                                 "torus:2x3x1",
+                                 "torus:5,ranks=4",
+                                 "torus:2",
+                                 "torus:1",
+                                 "torus:2x2x2x2x2x2",
+                                 "rails:4,4,2,2",
+                                 "rails:8,8,8,0",
+                                 "rails:3,2,2,1",
+                                 "rails:1,1,1,0"};
 
 TEST(Generators, RoutesAreWaysOfTheGraph) {
   for (const char* const words : kMachines) {

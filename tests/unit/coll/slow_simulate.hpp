@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An oracle for the simulator: every rank runs, and each event visits all flows. Model: coll/laboratory/simulate/simulate.hpp.
+// An oracle for the simulator: every rank runs, and each event visits all flows. Model:
+// coll/laboratory/simulate/simulate.hpp.
 #pragma once
 
 #include <algorithm>
@@ -177,8 +178,8 @@ struct FlowWaiting {
 
 class SlowMachine {
  public:
-  SlowMachine(const std::vector<Schedule>& schedules, const Topology& topology, const Simulation& what,
-          int32_t passes)
+  SlowMachine(const std::vector<Schedule>& schedules, const Topology& topology,
+              const Simulation& what, int32_t passes)
       : schedules_(schedules),
         topology_(topology),
         routes_(topology),
@@ -403,7 +404,8 @@ class SlowMachine {
       return std::tuple(SlowMachine::now(at.rank, at.slot).number, at.lane, at.step, at.rank);
     };
     for (auto* list : {&begun, &ended})
-      std::sort(list->begin(), list->end(), [&](size_t a, size_t b) { return place(a) < place(b); });
+      std::sort(list->begin(), list->end(),
+                [&](size_t a, size_t b) { return place(a) < place(b); });
     for (const size_t number : begun) join_queue(number);
     for (const size_t number : ended) leave(number);
     const std::vector<At> ends = std::exchange(ending_, {});
