@@ -36,6 +36,7 @@ unit_tests += tests/unit/coll/simulate_test
 unit_tests += tests/unit/coll/classes_test
 unit_tests += tests/unit/coll/generators_test
 unit_tests += tests/unit/coll/workload_test
+unit_tests += tests/unit/coll/published_test
 unit_tests += tests/unit/coll/contest_test
 unit_tests += tests/unit/coll/orders_test
 unit_tests += tests/unit/coll/select_test
