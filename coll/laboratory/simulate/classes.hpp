@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes: an equitable partition of ranks and links. Ranks of a class have one outline; their n-th
-// peers are in one class, and reach these ranks under the same number; their routes pass links of
-// the same classes. Links of a class are passed by as many flows of each kind. Max-min fair rates
-// are unique, so ranks of a class do the same at the same times, and a representative runs for all.
-// Found by colour refinement (Cardon, Crochemore 1982) with colours of 64 bits.
-// Cost: ranks x peers x route, per round; as many rounds as colours travel.
+// Classes: an equitable partition of ranks and links. Ranks of a class have one outline, n-th peers
+// of one class and one way back, and routes over links of the same classes. Links of a class carry
+// equal numbers of flows of each kind. Max-min fair rates are unique, so all ranks of a class act
+// at the same times, and a representative runs for the class. Found by colour refinement (Cardon,
+// Crochemore 1982) with colours of 64 bits. Cost: ranks x peers x route, per round; as many rounds
+// as colours travel.
 #pragma once
 
 #include <cstdint>

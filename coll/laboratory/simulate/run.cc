@@ -49,11 +49,11 @@ struct ActorNow {
 /// A way leads from a class to a peer's class; `twin` is the peer's way back.
 struct Way {
   int32_t peer, twin;
-  int32_t head = kNone, tail = kNone;  // flows that wait for the flow under way, with that flow
-  int32_t pending = kNone;             // messages with one end
+  int32_t head = kNone, tail = kNone;  // the pair's flows, first under way
+  int32_t pending = kNone;             // half-posted messages
 };
 
-/// A step that waits for its counterpart.
+/// A posted step without counterpart.
 struct PendingEnd {
   At at;
   int32_t pass, lane, nth, next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workload: the collectives of a program, in order, as tern_trace --workload prints them, and their
-// predicted time. A line has a collective, bytes (of the vector or of one block), ranks,
+// Workload: the ordered collectives of a program, printed by tern_trace --workload, and predicted
+// times. A line has a collective, bytes (of the vector or of one block), ranks,
 // communicator, root (- without) and microseconds of computation before; # starts a comment.
 //
 // Model: calls follow one another; a communicator's ranks are the first GPUs; a call takes its

@@ -95,10 +95,10 @@ TEST(Workload, WrongLinesAreSaid) {
 
 // Random damage ends in calls with sane values or in an error.
 TEST(Workload, RandomLines) {
-  std::mt19937 random(47);
+  std::minstd_rand random(47);
   for (int i = 0; i < 20000; ++i) {
     std::string text = kLines;
-    for (unsigned n = random() % 6 + 1; n > 0; --n) {
+    for (auto n = random() % 6 + 1; n > 0; --n) {
       const size_t at = random() % text.size();
       if (random() % 3 == 0)
         text.erase(at, random() % 9);
