@@ -23,12 +23,14 @@ class OutlineMaker {
       : schedule_(schedule),
         made_{.collective = schedule.collective,
               .parts = schedule.parts,
+              .at_once = schedule.at_once,
               .words = schedule.words,
               .inbox_slots = schedule.inbox_slots,
               .lane_begin = schedule.lane_begin,
               .steps = {}} {
     made_.steps.reserve(schedule.steps.size());
     for (int lane = 0; lane < schedule.lanes(); ++lane) add_lane(lane);
+    for (const Slice& slice : schedule.slices) made_.within_blocks &= schedule.within_block(slice);
     made_.peers = static_cast<int32_t>(peers.size());
     made_.sends.resize(peers.size(), 0);
     for (const OutlineStep& step : made_.steps)

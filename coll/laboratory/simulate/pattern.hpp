@@ -30,7 +30,8 @@ struct OutlineStep {
 
 struct Outline {
   Collective collective;
-  int32_t parts, words, inbox_slots;
+  int32_t parts, at_once, words, inbox_slots;
+  bool within_blocks = true;  // no slice crosses a block of MPI
   int32_t peers = 0;
   std::vector<uint32_t> lane_begin;
   std::vector<OutlineStep> steps;

@@ -16,7 +16,7 @@
 namespace tern::coll {
 namespace {
 
-constexpr int kHostPasses = 3, kStreamPasses = 2;
+constexpr int kStreamPasses = 2;
 constexpr double kBytesPerUs = 1000;  // a GB/s
 constexpr int32_t kNone = -1;
 
@@ -101,7 +101,8 @@ class PatternRun {
  public:
   PatternRun(const RunInput& in, const Simulation& what, int32_t passes)
       : in_(in), what_(what), passes_(passes) {
-    slots_ = what.engine == SimulatedEngine::kStream ? kStreamPasses : kHostPasses;
+    slots_ =
+        what.engine == SimulatedEngine::kStream ? kStreamPasses : in.pattern.outline(0).at_once;
     slots_ = std::min(slots_, passes);
     for (const int32_t link : in.classes.first_link)
       network_.add(in.topology.links[static_cast<size_t>(link)].bandwidth() * kBytesPerUs);
@@ -310,7 +311,6 @@ class PatternRun {
 
   [[nodiscard]] double bytes_of(const At& at, const OutlineStep& step) const {
     const Outline& s = outline(at.actor);
-    if (!splits(s.collective)) return what_.bytes * step.blocks;
     return what_.bytes / passes_ / s.parts * step.blocks;
   }
 

@@ -17,8 +17,11 @@ constexpr int32_t kMostPassesQueued = 64;
 constexpr size_t kMostStepsQueued = 512;
 constexpr double kMostPasses = 1e6;
 
-int32_t passes_of(const Outline& any, const Simulation& what) {
-  if (!splits(any.collective) || what.chunk <= 0 || what.bytes <= 0) return 1;
+int32_t passes_of(const Pattern& pattern, const Simulation& what) {
+  if (what.chunk <= 0 || what.bytes <= 0) return 1;
+  for (const Outline& outline : pattern.outlines())
+    if (!outline.within_blocks) return 1;
+  const Outline& any = pattern.outline(0);
   return static_cast<int32_t>(
       std::clamp(std::ceil(what.bytes / (what.chunk * any.parts)), 1.0, kMostPasses));
 }
@@ -28,8 +31,7 @@ Simulated quickest(const RunInput& input, const Simulation& what) {
   for (const Outline& outline : input.pattern.outlines())
     steps = std::max(steps, outline.steps.size());
   const auto queued = static_cast<int32_t>(kMostStepsQueued / steps);
-  const int32_t most =
-      std::min({passes_of(input.pattern.outline(0), what), kMostPassesQueued, queued});
+  const int32_t most = std::min({passes_of(input.pattern, what), kMostPassesQueued, queued});
   Simulated best = run_pattern(input, what, 1);
   for (int32_t passes = 2; passes <= most; passes *= 2) {
     Simulated one = run_pattern(input, what, passes);
@@ -50,7 +52,7 @@ Simulated simulate(const Pattern& pattern, const Topology& topology, const Simul
   const RunInput input{pattern, classes, topology, routes};
   const bool stream = what.engine == SimulatedEngine::kStream;
   if (stream && what.fit) return quickest(input, what);
-  return run_pattern(input, what, passes_of(pattern.outline(0), what));
+  return run_pattern(input, what, passes_of(pattern, what));
 }
 
 Simulated simulate(const std::vector<Schedule>& all, const Topology& topology,

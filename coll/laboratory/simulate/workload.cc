@@ -107,7 +107,7 @@ bool competes(const Algorithm& row, const WorkloadCall& call, const Levels* leve
 /// Long pipelines are continued from two shorter ones with passes of the same size.
 double time_of(const Pattern& pattern, const Topology& topology, Simulation what) {
   const Outline& any = pattern.outline(0);
-  const bool piped = splits(any.collective) && what.chunk > 0;
+  const bool piped = any.within_blocks && what.chunk > 0;
   const double passes = piped ? std::ceil(what.bytes / (what.chunk * any.parts)) : 1;
   if (passes <= kMostWorkloadPasses) return simulate(pattern, topology, what).time;
   const double pass = what.bytes / passes;

@@ -20,7 +20,7 @@
 
 namespace tern::coll::slow {
 
-constexpr int kHostPasses = 3, kStreamPasses = 2;
+constexpr int kStreamPasses = 2;
 constexpr double kBytesPerUs = 1000;  // a GB/s
 /// kNothing covers the rest that rounding leaves of a finished flow.
 constexpr double kNothing = 1e-6;
@@ -190,7 +190,7 @@ class SlowMachine {
       const double memory = topology.nodes[static_cast<size_t>(gpu)].memory;
       memory_.push_back(network_.add((memory > 0 ? memory : 1e9) * kBytesPerUs));
     }
-    slots_ = what.engine == SimulatedEngine::kStream ? kStreamPasses : kHostPasses;
+    slots_ = what.engine == SimulatedEngine::kStream ? kStreamPasses : schedules[0].at_once;
     slots_ = std::min(slots_, passes);
     ranks_.resize(schedules.size());
     words_.resize(schedules.size());
@@ -361,7 +361,6 @@ class SlowMachine {
 
   [[nodiscard]] double bytes_of(const At& at, const Slice& slice) {
     const Schedule& s = schedule(at.rank);
-    if (!splits(s.collective)) return what_.bytes * slice.blocks;
     return what_.bytes / passes_ / s.parts * slice.blocks;
   }
 
