@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/explain.hpp"
 #include "base/params.hpp"
@@ -45,10 +47,12 @@ coll::Levels levels_on(const coll::Topology& topology, const Options& options, i
   return coll::Levels::from_names({hosts});
 }
 
+coll::PredictedWorkload predict_workload(const Options& options) {
+  return coll::predict(coll::load_workload(options.workload), topology_in(options));
+}
+
 int simulate_workload(const Options& options) {
-  const coll::Topology topology = topology_in(options);
-  const coll::PredictedWorkload found =
-      coll::predict(coll::load_workload(options.workload), topology);
+  const coll::PredictedWorkload found = predict_workload(options);
   std::string text = strf("%s on %s; a model, no measurement\n", options.workload.c_str(),
                           name_of_machine(options).c_str());
   text += strf("computation   %.1f us\ncommunication %.1f us\n", found.computation,
@@ -147,6 +151,26 @@ std::string simulate_row(const Options& options, const coll::Algorithm& row, int
 }
 
 }  // namespace
+
+int search(const Options& options) {
+  if (options.workload.empty())
+    throw Error(MPI_ERR_ARG, "search needs --workload=FILE, a list of calls from tern_trace");
+  std::string text = strf("# %s on %s; a model, no measurement\n", options.workload.c_str(),
+                          name_of_machine(options).c_str());
+  // Calls that differ in the root alone share a line, by the longer time in all.
+  std::vector<std::string> known;
+  for (const coll::PredictedCall& one : predict_workload(options).calls) {
+    if (one.row == nullptr) continue;
+    const std::string call =
+        strf("%s %d %.0f", coll::name_of(one.call.collective), one.call.ranks, one.call.bytes);
+    if (std::find(known.begin(), known.end(), call) != known.end()) continue;
+    known.push_back(call);
+    text += strf("%s %s  # %lld calls, %.1f us each\n", call.c_str(), one.row->name,
+                 static_cast<long long>(one.count), one.time);
+  }
+  write_output(options, text);
+  return 0;
+}
 
 int simulate(const Options& options) {
   if (!options.workload.empty()) return simulate_workload(options);
