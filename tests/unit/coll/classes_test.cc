@@ -101,7 +101,7 @@ TEST(Classes, WholeRunsEqualTheOracle) {
       [](const Algorithm&, const Topology& topology, const std::vector<Schedule>& all,
          const std::string& where) {
         // More passes amplify rounding, as contending flows meet in other orders.
-        Simulation what{.bytes = 1e6, .chunk = 3e5, .whole = true};
+        Simulation what{.bytes = 1e6, .chunk = 5e5, .whole = true};
         const Simulated host = simulate(all, topology, what);
         expect_equal(host, slow::slow_simulate(all, topology, what, host.passes), where);
         what.engine = SimulatedEngine::kStream;
