@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symmetry of a row: the schedule of a rank is another rank's, with renamed ranks and blocks. Tests
-// prove each row's trait for every shape up to 128 ranks (tests/unit/coll/symmetry_test.cc).
+// prove each row's trait for every shape up to 128 ranks (tests/unit/coll/classes_test.cc).
 //   kRotates: ranks turn by an even distance.
 //   kXors: a power of two of ranks; all ranks flip the same bits, an even number.
 //   kSlices: equal hosts of consecutive ranks; hosts flip bits as above (a power of two of hosts)

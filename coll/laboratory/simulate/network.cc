@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network: rates by progressive filling. A resource that stays below its capacity with every flow
-// at its bound never fills, hence passes no change on.
+// Network: rates by progressive filling. A resource with capacity for all flows at their bounds
+// never fills, hence passes no change on.
 #include "coll/laboratory/simulate/network.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tern::coll {
 namespace {
 
-/// Rates that differ by rounding alone are one rate.
+/// Rates differ by rounding alone.
 constexpr double kSameRate = 1e-12;
 
 }  // namespace
@@ -48,7 +48,7 @@ void Network::start(double bytes, std::span<const LinkUse> uses, size_t tag) {
   ++active_;
 }
 
-// Flows that shared a resource with the ended flow may grow.
+// The other flows of full resources may grow.
 void Network::stop(uint32_t number) {
   Flow& flow = flows_[number];
   for (const Use& use : flow.uses) {
@@ -116,7 +116,7 @@ void Network::settle(uint32_t number, double rate) {
   }
 }
 
-// A resource's level only rises while other flows settle, so an outdated entry returns to the heap.
+// A resource's level only rises while flows settle: an outdated entry returns to the heap.
 void Network::fill() {
   levels_.clear();
   for (const int32_t number : filling_)

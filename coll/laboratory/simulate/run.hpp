@@ -6,7 +6,7 @@
 
 #include "coll/laboratory/simulate/classes.hpp"
 #include "coll/laboratory/simulate/pattern.hpp"
-#include "coll/laboratory/simulate/simulate.hpp"
+#include "coll/laboratory/simulate/simulation.hpp"
 #include "coll/topology/routes.hpp"
 
 namespace tern::coll {

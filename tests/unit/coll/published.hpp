@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Published measurements, and the machines that stand for them. Parameters come from data sheets
-// and from the constants of NCCL 2.30 (src/graph/topo.h, tuning.cc), none from the measurements:
+// and from the topology and tuning constants of NCCL 2.30, none from the measurements:
 //   NVLink 4: 18 links of 20.6 GB/s; NVLink 3: 12 links of 20 GB/s.
 //   PCIe 5 x16, 4 x16: 48, 24 GB/s, below 400 and 200 Gbit/s cards.
 //   Hops: 3.4 us (NVLink), 14 us (network).
