@@ -2,6 +2,7 @@
 # Collectives: schedules, algorithms, selection, engines and tools.
 coll_sources += coll/topology/text.cc
 coll_sources += coll/topology/machines.cc
+coll_sources += coll/topology/generators.cc
 coll_sources += coll/topology/routes.cc
 coll_sources += coll/schedule/schedule.cc
 coll_sources += coll/schedule/neighbors.cc
@@ -20,7 +21,11 @@ coll_sources += coll/lower/order.cc
 coll_sources += coll/lower/fuse.cc
 coll_sources += coll/lower/lower.cc
 coll_sources += coll/laboratory/simulate/network.cc
+coll_sources += coll/laboratory/simulate/pattern.cc
+coll_sources += coll/laboratory/simulate/classes.cc
+coll_sources += coll/laboratory/simulate/run.cc
 coll_sources += coll/laboratory/simulate/simulate.cc
+coll_sources += coll/laboratory/simulate/workload.cc
 coll_sources += coll/algorithms/table.cc
 # The other files of coll/algorithms, compiled as one source.
 nodist_libtern_la_SOURCES += gen/coll/algorithms.cc

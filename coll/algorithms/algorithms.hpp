@@ -33,6 +33,9 @@ enum Trait : unsigned {
   kTwoHops = 2,
   kRankOrder = 4,  // a rank reduces each element, from the last operand to the first
   kBySwitch = 8,
+  kRotates = 16,  // symmetries: symmetry.hpp
+  kXors = 32,
+  kSlices = 64,
 };
 
 inline constexpr int32_t kRadix = 4;    // radix of k-nomial trees

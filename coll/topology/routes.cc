@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <utility>
 
 namespace tern::coll {
 
-Routes::Routes(const Topology& topology)
-    : topology_(topology), out_(topology.links_out()), ways_(topology.gpus.size()) {
+Routes::Routes(const Topology& topology) : topology_(topology) {
+  if (topology.closed) return;
+  out_ = topology.links_out();
+  ways_.resize(topology.gpus.size());
   std::vector<int32_t> rank_of(topology.nodes.size(), -1);
   for (int32_t r = 0; r < topology.ranks(); ++r)
     rank_of[static_cast<size_t>(topology.gpus[static_cast<size_t>(r)])] = r;
@@ -26,7 +29,9 @@ Routes::Routes(const Topology& topology)
 const Route& Routes::between(int32_t from, int32_t to) {
   const auto known = found_.find(key(from, to));
   if (known != found_.end()) return known->second;
-  return found_.emplace(key(from, to), find(from, to)).first->second;
+  Route route;
+  find(from, to, &route);
+  return found_.emplace(key(from, to), std::move(route)).first->second;
 }
 
 const std::vector<int32_t>& Routes::ways_from(int32_t rank) {
@@ -58,17 +63,30 @@ const std::vector<int32_t>& Routes::ways_from(int32_t rank) {
   return by;
 }
 
-Route Routes::find(int32_t from, int32_t to) {
-  Route route;
+void Routes::find(int32_t from, int32_t to, Route* route) {
+  const auto known = found_.find(key(from, to));
+  if (known != found_.end()) {
+    *route = known->second;
+    return;
+  }
+  route->links.clear();
+  route->latency = 0;
+  route->mapped = true;
+  if (topology_.closed)
+    topology_.closed(from, to, &route->links);
+  else
+    follow(from, to, &route->links);
+  complete(*route);
+}
+
+void Routes::follow(int32_t from, int32_t to, std::vector<int32_t>* links) {
   const std::vector<int32_t>& by = ways_from(from);
   const int32_t source = topology_.gpus[static_cast<size_t>(from)];
   for (int32_t at = topology_.gpus[static_cast<size_t>(to)]; at != source;) {
-    route.links.push_back(by[static_cast<size_t>(at)]);
-    at = topology_.links[static_cast<size_t>(route.links.back())].from;
+    links->push_back(by[static_cast<size_t>(at)]);
+    at = topology_.links[static_cast<size_t>(links->back())].from;
   }
-  std::reverse(route.links.begin(), route.links.end());
-  complete(route);
-  return route;
+  std::reverse(links->begin(), links->end());
 }
 
 void Routes::complete(Route& route) const {
@@ -77,6 +95,29 @@ void Routes::complete(Route& route) const {
     route.latency += link.latency;
     route.mapped &= topology_.nodes[static_cast<size_t>(link.to)].kind != Topology::Kind::kNet;
   }
+}
+
+std::vector<int64_t> hosts_of(const Topology& topology) {
+  std::vector<int32_t> up(topology.nodes.size());
+  std::iota(up.begin(), up.end(), 0);
+  const auto top = [&](int32_t node) {
+    while (up[static_cast<size_t>(node)] != node)
+      node = up[static_cast<size_t>(node)] = up[static_cast<size_t>(up[static_cast<size_t>(node)])];
+    return node;
+  };
+  const auto is_net = [&](int32_t node) {
+    return topology.nodes[static_cast<size_t>(node)].kind == Topology::Kind::kNet;
+  };
+  for (const Topology::Link& link : topology.links)
+    if (!is_net(link.from) && !is_net(link.to))
+      up[static_cast<size_t>(top(link.from))] = top(link.to);
+  std::vector<int64_t> hosts, first(topology.nodes.size(), -1);
+  for (const int32_t gpu : topology.gpus) {
+    int64_t& lowest = first[static_cast<size_t>(top(gpu))];
+    if (lowest < 0) lowest = static_cast<int64_t>(hosts.size());
+    hosts.push_back(lowest);
+  }
+  return hosts;
 }
 
 }  // namespace tern::coll

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,13 @@ struct Topology {
   std::vector<Link> links;
   std::vector<int32_t> gpus;  // node of each rank
   std::vector<GivenRoute> given;
+  /// Generated machines: appends the links from a rank to another. Empty: the graph decides.
+  std::function<void(int32_t from, int32_t to, std::vector<int32_t>* links)> closed;
 
   [[nodiscard]] int32_t ranks() const noexcept { return static_cast<int32_t>(gpus.size()); }
+  [[nodiscard]] double memory_of(int32_t rank) const {  // GB/s; 0: unlimited
+    return nodes[static_cast<size_t>(gpus[static_cast<size_t>(rank)])].memory;
+  }
   [[nodiscard]] const std::string& name_of(int32_t node) const {
     return nodes[static_cast<size_t>(node)].name;
   }

@@ -51,6 +51,25 @@ printf 'gpu a b\nlink a b fast 2\n' >machine
 check "an error in a file has line and cause" fails 2 'machine:2: bandwidth in GB/s must be a number' tern_coll simulate bcast binomial --bytes=1 --topology=machine
 check "an unknown machine lists the known machines" fails 2 'dgx-h100, pcie-4, 2x8-rail' tern_coll simulate bcast binomial --bytes=1 --topology=dgx
 check "more ranks than GPUs" fails 2 '5 ranks, but pcie-4 has 4 GPUs' tern_coll simulate bcast binomial --bytes=1 --topology=pcie-4 --ranks=5
+cat > calls << 'END'
+# tern_trace workload 1
+allreduce 8 16 0 - 12.5
+bcast 1000000 16 0 3 1
+allreduce 8 16 0 - 2.5
+neighbor_alltoall 8 16 0 - 0
+END
+check "a machine is generated" says '^time ' tern_coll simulate allreduce ring --bytes=1m --machine=fat-tree:4
+check "131,072 ranks are simulated" says 'recursive_doubling, 131072 ranks' \
+  tern_coll simulate allreduce recursive_doubling --bytes=1m --machine=rails:16384,8,32,32
+check "a wrong machine is said" fails 2 'K is 3; K must be even' tern_coll simulate bcast binomial --bytes=1 --machine=fat-tree:3
+check "a machine or a topology" fails 2 'not both' tern_coll simulate bcast binomial --bytes=1 --machine=fat-tree:4 --topology=pcie-4
+check "a workload has computation" says '^computation *16.0 us' tern_coll simulate --workload=calls --machine=fat-tree:4
+check "calls of a workload are counted" says '2  allreduce  ' tern_coll simulate --workload=calls --machine=fat-tree:4
+check "calls without a model are counted" says '^1 calls are not modelled' tern_coll simulate --workload=calls --machine=fat-tree:4
+check "a search writes a table" says '^allreduce 16 8 ' tern_coll search --workload=calls --machine=fat-tree:4
+check "a workload of more ranks" fails 2 'a call has 16 ranks, but the machine has 2 GPUs' tern_coll search --workload=calls --machine=torus:2
+check "a search without calls" fails 2 'workload=FILE' tern_coll search --machine=torus:2
+check "a missing workload" fails 2 'cannot be read' tern_coll search --workload=none --machine=torus:2
 check "no size" fails 2 'bytes=N' tern_coll simulate bcast binomial --topology=pcie-4
 check "a wrong collective lists the valid names" fails 2 'barrier, bcast.*did you mean alltoall?' tern_coll list alltoal
 check "a wrong algorithm lists the valid names" fails 2 'knomial, two_level.*did you mean binomial?' tern_coll draw bcast binomal

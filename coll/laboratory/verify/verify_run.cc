@@ -151,13 +151,16 @@ void SymbolicRun::reduce(RankState& state, int l, int32_t index, const Step& ste
 
 void SymbolicRun::post(const EdgeKey& key, bool send, Posted posted) {
   if (!proof_.holds()) return;
-  Edge& edge = edges_[key];
+  const auto at = edges_.try_emplace(key).first;
+  Edge& edge = at->second;
   (send ? edge.sends : edge.recvs).push_back(std::move(posted));
   while (!edge.sends.empty() && !edge.recvs.empty() && proof_.holds()) {
     match(edge.sends.front(), edge.recvs.front());
     edge.sends.pop_front();
     edge.recvs.pop_front();
   }
+  // Unused edges would hold most of the memory on many ranks.
+  if (edge.sends.empty() && edge.recvs.empty()) edges_.erase(at);
 }
 
 void SymbolicRun::match(const Posted& send, const Posted& recv) {

@@ -23,7 +23,10 @@ constexpr Command kCommands[] = {
     {"verify", verify, "[COLLECTIVE [ALGORITHM]] [--ranks=N..M] [--root=N]  proves schedules"},
     {"draw", draw, "COLLECTIVE ALGORITHM [--ranks=N] [--root=N] [--output=FILE]  a picture (SVG)"},
     {"simulate", simulate,
-     "COLLECTIVE ALGORITHM --bytes=N --topology=NAME [--ranks=N]  time on a model of a machine"},
+     "COLLECTIVE ALGORITHM --bytes=N --topology=NAME [--ranks=N]  time on a model of a machine;\n"
+     "           or --machine=fat-tree:16; or all calls of --workload=FILE"},
+    {"search", search,
+     "--workload=FILE --machine=WORDS [--output=FILE]  a TERN_COLL_TABLE from the model"},
     {"tune", tune,
      "[COLLECTIVE [ALGORITHM]] [--device] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
     {"show", show, "[COLLECTIVE]  lines measured by jobs on this machine (TERN_COLL_TUNE)"},

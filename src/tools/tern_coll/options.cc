@@ -78,13 +78,18 @@ void set_option(Options* options, const std::string& word) {
     options->chunk = parse_size(value, name);
   else if (name == "--topology")
     options->topology = value;
+  else if (name == "--machine")
+    options->machine = value;
+  else if (name == "--workload")
+    options->workload = value;
   else if (name == "--output" && !value.empty())
     options->output = value;
   else
     throw Error(MPI_ERR_ARG,
                 strf("unknown option %s; options are --ranks=N or N..M, --root=N, --levels=N,..., "
                      "--neighbors=WORD, --engine=host or stream, --bytes=N, --chunk=N, "
-                     "--topology=NAME, --device, --output=FILE, --help, --version",
+                     "--topology=NAME, --machine=WORDS, --workload=FILE, --device, --output=FILE, "
+                     "--help, --version",
                      word.c_str()));
 }
 

@@ -18,7 +18,7 @@ struct Options {
   bool device = false;
   bool stream = false;            // lowered schedules, for the stream engine
   int64_t bytes = 0, chunk = -1;  // -1: the algorithm's
-  std::string topology;
+  std::string topology, machine, workload;
   std::string output = "-";
   bool help = false, version = false;
 };

@@ -4,12 +4,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/explain.hpp"
 #include "base/params.hpp"
 #include "coll/gpu/stream_calls.hpp"
 #include "coll/laboratory/simulate/driver_costs.hpp"
+#include "coll/laboratory/simulate/pattern.hpp"
+#include "coll/laboratory/simulate/workload.hpp"
 #include "coll/lower/lower.hpp"
+#include "coll/topology/generators.hpp"
 #include "coll/topology/machines.hpp"
 #include "coll/topology/routes.hpp"
 #include "mpi.h"
@@ -19,24 +24,53 @@ namespace tern::coll_tool {
 namespace {
 
 coll::Topology topology_in(const Options& options) {
+  if (!options.machine.empty() && !options.topology.empty())
+    throw Error(MPI_ERR_ARG, "simulate takes --topology or --machine, not both");
+  if (!options.machine.empty()) return coll::generate_machine(options.machine);
   if (!options.topology.empty()) return coll::load_topology(options.topology);
   std::string known;
   for (const std::string& one : coll::known_topologies()) known += one + ", ";
-  throw Error(MPI_ERR_ARG, "simulate needs --topology=NAME: " + known +
-                               "or a file with a machine's description");
+  throw Error(MPI_ERR_ARG,
+              "simulate needs --topology=NAME: " + known +
+                  "or a file with a machine's description; or --machine=rails:16,8,16,0");
+}
+
+std::string name_of_machine(const Options& options) {
+  return options.machine.empty() ? options.topology : options.machine;
 }
 
 /// Returns the given levels, else hosts as divided by the network.
 coll::Levels levels_on(const coll::Topology& topology, const Options& options, int32_t ranks) {
   if (!options.levels.empty()) return coll::Levels::from_sizes(ranks, options.levels);
-  coll::Routes routes(topology);
-  std::vector<int64_t> hosts;
-  for (int32_t r = 0; r < ranks; ++r) {
-    int32_t first = 0;
-    while (!routes.between(first, r).mapped) ++first;
-    hosts.push_back(first);
-  }
+  std::vector<int64_t> hosts = coll::hosts_of(topology);
+  hosts.resize(static_cast<size_t>(ranks));
   return coll::Levels::from_names({hosts});
+}
+
+coll::PredictedWorkload predict_workload(const Options& options) {
+  return coll::predict(coll::load_workload(options.workload), topology_in(options));
+}
+
+int simulate_workload(const Options& options) {
+  const coll::PredictedWorkload found = predict_workload(options);
+  std::string text = strf("%s on %s; a model, no measurement\n", options.workload.c_str(),
+                          name_of_machine(options).c_str());
+  text += strf("computation   %.1f us\ncommunication %.1f us\n", found.computation,
+               found.communication);
+  text +=
+      "   calls  collective          bytes    ranks  quickest               us each     us in "
+      "all\n";
+  for (const coll::PredictedCall& one : found.calls)
+    text += strf("%8lld  %-16s %8s %8d  %-18s %11.1f %13.1f\n", static_cast<long long>(one.count),
+                 coll::name_of(one.call.collective),
+                 bytes_in_words(static_cast<unsigned long long>(one.call.bytes)).c_str(),
+                 one.call.ranks, one.row == nullptr ? "not modelled" : one.row->name, one.time,
+                 one.time * static_cast<double>(one.count));
+  if (found.left_out > 0)
+    text += strf("%lld calls are not modelled and not counted\n",
+                 static_cast<long long>(found.left_out));
+  write_output(options, text);
+  return 0;
 }
 
 std::string driver_in_words(const std::vector<coll::Schedule>& schedules,
@@ -75,44 +109,83 @@ std::string driver_in_words(const std::vector<coll::Schedule>& schedules,
       most.passes == 1 ? "" : "es", bytes_in_words(scratch).c_str());
 }
 
-std::string report(const Options& options, const coll::Topology& topology,
-                   const std::vector<coll::Schedule>& schedules, const coll::Simulation& what,
-                   const coll::Simulated& found) {
-  const coll::Schedule& any = schedules[0];
+std::string report(const Options& options, const coll::Algorithm& row, int32_t ranks,
+                   const coll::Topology& topology, const coll::Simulated& found) {
   const std::string bytes = bytes_in_words(static_cast<unsigned long long>(options.bytes));
-  const std::string driver =
-      options.stream ? driver_in_words(schedules, topology, options.bytes) : std::string();
   std::string text = strf(
       "%s %s, %d ranks, %s of %s on %s, %s engine, %d pass%s; a model, no "
       "measurement\n",
-      coll::name_of(any.collective), any.algorithm, any.ranks,
-      coll::splits(any.collective) ? "a vector" : "blocks", bytes.c_str(), options.topology.c_str(),
-      options.stream ? "stream" : "host", found.passes, found.passes == 1 ? "" : "es");
+      coll::name_of(row.collective), row.name, ranks,
+      coll::splits(row.collective) ? "a vector" : "blocks", bytes.c_str(),
+      name_of_machine(options).c_str(), options.stream ? "stream" : "host", found.passes,
+      found.passes == 1 ? "" : "es");
   text += strf("time     %.1f us\n", found.time);
-  if (any.collective != coll::Collective::kBarrier)
-    text += strf("busbw    %.1f GB/s\n", coll::bus_bandwidth(any, what.bytes, found.time));
-  if (found.busiest < 0) return text + "busiest  no link is used\n" + driver;
+  if (row.collective != coll::Collective::kBarrier)
+    text += strf(
+        "busbw    %.1f GB/s\n",
+        coll::bus_bandwidth(row.collective, ranks, static_cast<double>(options.bytes), found.time));
+  if (found.busiest < 0) return text + "busiest  no link is used\n";
   const coll::Topology::Link& link = topology.links[static_cast<size_t>(found.busiest)];
-  return text +
-         strf("busiest  %s: %.1f%% of %g GB/s\n", topology.name_of_link(found.busiest).c_str(),
-              100 * found.share, link.bandwidth()) +
-         driver;
+  return text + strf("busiest  %s: %.1f%% of %g GB/s\n",
+                     topology.name_of_link(found.busiest).c_str(), 100 * found.share,
+                     link.bandwidth());
+}
+
+/// Host schedules of a row with a symmetry are not all built.
+std::string simulate_row(const Options& options, const coll::Algorithm& row, int32_t ranks,
+                         const coll::Topology& topology, const coll::Levels* levels) {
+  const coll::Simulation what{
+      .engine = options.stream ? coll::SimulatedEngine::kStream : coll::SimulatedEngine::kHost,
+      .bytes = static_cast<double>(options.bytes),
+      .chunk =
+          static_cast<double>(options.chunk < 0 ? static_cast<int64_t>(row.chunk) : options.chunk),
+      .fit = options.chunk < 0};
+  const int32_t root = std::max(options.root, 0) % ranks;
+  if (!options.stream && !coll::neighborly(row.collective))
+    return report(options, row, ranks, topology,
+                  coll::simulate(coll::Pattern::of(row, ranks, root, levels), topology, what));
+  const std::vector<coll::Schedule> schedules = schedules_of(options, row, ranks, root, levels);
+  const std::string text =
+      report(options, row, ranks, topology, coll::simulate(schedules, topology, what));
+  return options.stream ? text + driver_in_words(schedules, topology, options.bytes) : text;
 }
 
 }  // namespace
 
+int search(const Options& options) {
+  if (options.workload.empty())
+    throw Error(MPI_ERR_ARG, "search needs --workload=FILE, a list of calls from tern_trace");
+  std::string text = strf("# %s on %s; a model, no measurement\n", options.workload.c_str(),
+                          name_of_machine(options).c_str());
+  // Calls that differ in the root alone share a line, by the longer time in all.
+  std::vector<std::string> known;
+  for (const coll::PredictedCall& one : predict_workload(options).calls) {
+    if (one.row == nullptr) continue;
+    const std::string call =
+        strf("%s %d %.0f", coll::name_of(one.call.collective), one.call.ranks, one.call.bytes);
+    if (std::find(known.begin(), known.end(), call) != known.end()) continue;
+    known.push_back(call);
+    text += strf("%s %s  # %lld calls, %.1f us each\n", call.c_str(), one.row->name,
+                 static_cast<long long>(one.count), one.time);
+  }
+  write_output(options, text);
+  return 0;
+}
+
 int simulate(const Options& options) {
+  if (!options.workload.empty()) return simulate_workload(options);
   if (options.collective.empty() || options.algorithm.empty())
     throw Error(MPI_ERR_ARG,
-                "simulate needs a collective and an algorithm; tern_coll list prints both");
+                "simulate needs a collective and an algorithm (tern_coll list prints both), or "
+                "--workload=FILE");
   const coll::Algorithm& row = *rows_of(options)[0];
   const coll::Topology topology = topology_in(options);
   if (options.bytes <= 0 && row.collective != coll::Collective::kBarrier)
     throw Error(MPI_ERR_ARG, "simulate needs --bytes=N, of the vector or of one block: 256m");
   const int32_t ranks = options.most_ranks == 0 ? topology.ranks() : options.most_ranks;
   if (ranks > topology.ranks())
-    throw Error(MPI_ERR_ARG, strf("%d ranks, but %s has %d GPUs", ranks, options.topology.c_str(),
-                                  topology.ranks()));
+    throw Error(MPI_ERR_ARG, strf("%d ranks, but %s has %d GPUs", ranks,
+                                  name_of_machine(options).c_str(), topology.ranks()));
   const coll::Levels levels = levels_on(topology, options, ranks);
   const coll::Levels* const told = levels.empty() ? nullptr : &levels;
   if (!coll::serves(row, ranks, told))
@@ -120,16 +193,7 @@ int simulate(const Options& options) {
                 strf("%s %s does not serve %d ranks%s; tern_coll list prints its needs",
                      coll::name_of(row.collective), row.name, ranks,
                      told == nullptr ? " on one host (--levels=4 makes hosts of 4)" : ""));
-  const std::vector<coll::Schedule> schedules =
-      schedules_of(options, row, ranks, std::max(options.root, 0) % ranks, told);
-  coll::Simulation what{
-      .engine = options.stream ? coll::SimulatedEngine::kStream : coll::SimulatedEngine::kHost,
-      .bytes = static_cast<double>(options.bytes),
-      .chunk =
-          static_cast<double>(options.chunk < 0 ? static_cast<int64_t>(row.chunk) : options.chunk),
-      .fit = options.chunk < 0};
-  write_output(options, report(options, topology, schedules, what,
-                               coll::simulate(schedules, topology, what)));
+  write_output(options, simulate_row(options, row, ranks, topology, told));
   return 0;
 }
 

@@ -11,10 +11,10 @@
 namespace tern::coll {
 namespace {
 
-using Emit = std::function<void(Builder&)>;
+using EmitSteps = std::function<void(Builder&)>;
 
 std::vector<Schedule> all(Collective collective, const char* name, int32_t ranks,
-                          const Emit& emit) {
+                          const EmitSteps& emit) {
   std::vector<Schedule> schedules;
   for (int32_t r = 0; r < ranks; ++r) {
     Builder b(collective, name, ranks, r, 0);
@@ -79,19 +79,19 @@ struct Named {
   const char* name;
   void (*emit)(Builder&);
 };
-constexpr Named kRows[] = {{Collective::kAllgather, "ring by puts", ring_by_puts},
-                           {Collective::kBcast, "star by gets", star_by_gets},
-                           {Collective::kAllreduce, "slots by puts", slots_by_puts}};
+constexpr Named kRemoteRows[] = {{Collective::kAllgather, "ring by puts", ring_by_puts},
+                                 {Collective::kBcast, "star by gets", star_by_gets},
+                                 {Collective::kAllreduce, "slots by puts", slots_by_puts}};
 
 TEST(Remote, RightOnesAreProved) {
-  for (const Named& row : kRows)
+  for (const Named& row : kRemoteRows)
     for (int32_t ranks = 1; ranks <= 16; ++ranks)
       EXPECT_EQ(fault_of_remote(all(row.collective, row.name, ranks, row.emit)), "")
           << ranks << " ranks";
 }
 
 TEST(Remote, ADroppedStepIsCaught) {
-  for (const Named& row : kRows) {
+  for (const Named& row : kRemoteRows) {
     const std::vector<Schedule> whole = all(row.collective, row.name, 4, row.emit);
     each_dropped_step(whole, [&](const std::vector<Schedule>& schedules, size_t rank, size_t i) {
       EXPECT_NE(fault_of_remote(schedules), "") << row.name << " rank " << rank << " step " << i;

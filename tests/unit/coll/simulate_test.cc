@@ -33,10 +33,10 @@ Topology pair_of(const char* more = "") {
 
 TEST(Network, OneFlowHasAllOfItsLink) {
   Network network;
-  const int link = network.add(100);
-  const size_t flow = network.start(1000, {{link, 1}});
-  EXPECT_DOUBLE_EQ(network.until_next(), 10);
-  EXPECT_EQ(network.advance(10), std::vector<size_t>{flow});
+  const int32_t link = network.add(100);
+  network.start(1000, {{{link, 1}}}, 7);
+  EXPECT_DOUBLE_EQ(network.next_end(), 10);
+  EXPECT_EQ(network.advance(10), std::vector<size_t>{7});
   EXPECT_TRUE(network.idle());
   EXPECT_DOUBLE_EQ(network.carried(link), 1000);
 }
@@ -44,32 +44,50 @@ TEST(Network, OneFlowHasAllOfItsLink) {
 // The longer flow moves 1000 bytes at rate 50, then 1000 at rate 100.
 TEST(Network, TwoFlowsShare) {
   Network network;
-  const int link = network.add(100);
-  const size_t less = network.start(1000, {{link, 1}});
-  const size_t more = network.start(2000, {{link, 1}});
-  EXPECT_DOUBLE_EQ(network.until_next(), 20);
-  EXPECT_EQ(network.advance(20), std::vector<size_t>{less});
-  EXPECT_DOUBLE_EQ(network.until_next(), 10);
-  EXPECT_EQ(network.advance(10), std::vector<size_t>{more});
+  const int32_t link = network.add(100);
+  network.start(1000, {{{link, 1}}}, 1);
+  network.start(2000, {{{link, 1}}}, 2);
+  EXPECT_DOUBLE_EQ(network.next_end(), 20);
+  EXPECT_EQ(network.advance(20), std::vector<size_t>{1});
+  EXPECT_DOUBLE_EQ(network.next_end(), 30);
+  EXPECT_EQ(network.advance(30), std::vector<size_t>{2});
 }
 
 // The flows get 30 and 70 of the wide link.
 TEST(Network, SharesAreMaxMinFair) {
   Network network;
-  const int wide = network.add(100), narrow = network.add(30);
-  (void)network.start(300, {{wide, 1}, {narrow, 1}});
-  (void)network.start(700, {{wide, 1}});
-  EXPECT_DOUBLE_EQ(network.until_next(), 10);
+  const int32_t wide = network.add(100), narrow = network.add(30);
+  network.start(300, {{{wide, 1}, {narrow, 1}}}, 1);
+  network.start(700, {{{wide, 1}}}, 2);
+  EXPECT_DOUBLE_EQ(network.next_end(), 10);
   EXPECT_EQ(network.advance(10).size(), 2U);
 }
 
 TEST(Network, AWeightCountsForEachByte) {
   Network network;
-  const int memory = network.add(90);
-  (void)network.start(300, {{memory, 3}});
-  EXPECT_DOUBLE_EQ(network.until_next(), 10);
+  const int32_t memory = network.add(90);
+  network.start(300, {{{memory, 3}}}, 1);
+  EXPECT_DOUBLE_EQ(network.next_end(), 10);
   (void)network.advance(10);
   EXPECT_DOUBLE_EQ(network.carried(memory), 900);
+}
+
+// A flow far from the change keeps its end, a flow behind two shared links does not.
+TEST(Network, AChangeReachesSharedLinksOnly) {
+  Network network;
+  const int32_t a = network.add(100), b = network.add(100), c = network.add(100);
+  network.start(1000, {{{a, 1}}}, 1);
+  network.start(1000, {{{a, 1}, {b, 1}}}, 2);
+  network.start(1500, {{{b, 1}}}, 3);
+  network.start(3000, {{{c, 1}}}, 4);
+  EXPECT_DOUBLE_EQ(network.next_end(), 20);
+  EXPECT_EQ(network.advance(20).size(), 2U);
+  EXPECT_DOUBLE_EQ(network.next_end(), 25);
+  EXPECT_EQ(network.advance(25), std::vector<size_t>{3});
+  EXPECT_DOUBLE_EQ(network.next_end(), 30);
+  network.start(250, {{{c, 1}}}, 5);
+  EXPECT_DOUBLE_EQ(network.next_end(), 30);
+  EXPECT_EQ(network.advance(30), std::vector<size_t>{5});
 }
 
 TEST(Simulate, OneMessageOverOneLink) {
@@ -104,8 +122,7 @@ TEST(Simulate, ARingOfFour) {
     const Simulated found =
         simulate(on(Collective::kAllreduce, "ring", 4), ring, {.engine = engine, .bytes = 4e6});
     EXPECT_NEAR(found.time, 6 * (2 + 100), 0.1);
-    EXPECT_NEAR(bus_bandwidth(on(Collective::kAllreduce, "ring", 4)[0], 4e6, found.time),
-                10 * 100.0 / 102, 0.01);
+    EXPECT_NEAR(bus_bandwidth(Collective::kAllreduce, 4, 4e6, found.time), 10 * 100.0 / 102, 0.01);
   }
 }
 
@@ -139,8 +156,9 @@ TEST(Simulate, RingAndTwoShotReachTheLink) {
                                       .chunk = static_cast<double>(row.chunk),
                                       .fit = true});
     const double limit = dgx.links[0].bandwidth();
-    EXPECT_GE(bus_bandwidth(schedules[0], 256 * kMiB, found.time), 0.9 * limit) << name;
-    EXPECT_LE(bus_bandwidth(schedules[0], 256 * kMiB, found.time), limit) << name;
+    EXPECT_GE(bus_bandwidth(Collective::kAllreduce, 8, 256 * kMiB, found.time), 0.9 * limit)
+        << name;
+    EXPECT_LE(bus_bandwidth(Collective::kAllreduce, 8, 256 * kMiB, found.time), limit) << name;
   }
 }
 
