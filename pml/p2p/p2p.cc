@@ -40,9 +40,9 @@ int wait_for(core::Request& request, core::Progress& progress, core::Outcome* ou
 }
 
 TERN_COLD void note_match(const Envelope& from, int tag, bool waited) noexcept {
-  if (from.plane != Plane::kUser || from.communicator->notes == nullptr) return;
-  trace::last_matched() = {from.communicator->notes->received.next(from.rank, tag),
-                           waited ? trace::now() : 0};
+  trace::CommNotes* const notes = from.communicator->notes.get();
+  if (from.plane != Plane::kUser || notes == nullptr) return;
+  trace::last_matched() = {notes->received.next(from.rank, tag), waited ? trace::now() : 0};
 }
 
 }  // namespace

@@ -5,6 +5,8 @@ Twins have files of their own, because the compiler inlines less into the entry 
 
 QUIET = ('abi', 'info', 'errhandler', 'attribute', 'status', 'datatype', 'op', 'group', 'tool', 'trace')  # chapters of local calls
 BEGUN_BY_CALL = ('Init', 'Init_thread', 'Session_init')  # start the recorder
+# Each rank of this number gets a block of the given size.
+BLOCKS = {'Alltoall': 'peers', 'Reduce_scatter_block': 'members', 'Scatter': 'peers', 'Neighbor_alltoall': 'outdegree'}
 DONE = {'kSendStart': 'kSendDone', 'kReceiveStart': 'kReceiveDone', 'kCollectiveStart': 'kCollectiveDone'}
 
 
@@ -79,10 +81,21 @@ class Twin:
             if p.kind != 'datatype' or p.direction != 'in':
                 continue
             before = self.params[:at]
-            buffer = next((q for q in reversed(before) if q.kind in ('buffer', 'inplace')), None)
+            buffers = self.buffers(before)
             count = next((q for q in reversed(before) if q.kind in ('count', 'longcount')), None)
-            if buffer and (count or self.f.name in ('Compare_and_swap', 'Fetch_and_op')):
-                found.append((buffer, count, p))
+            if count or self.f.name in ('Compare_and_swap', 'Fetch_and_op'):
+                found += [(buffer, count, p) for buffer in buffers]
+        return found
+
+    @staticmethod
+    def buffers(before):
+        """The buffers since the last datatype: two in reductions."""
+        found = []
+        for p in reversed(before):
+            if p.kind == 'datatype':
+                break
+            if p.kind in ('buffer', 'inplace'):
+                found.insert(0, p)
         return found
 
     def data(self):
@@ -98,6 +111,11 @@ class Twin:
             lines.append(f'if ({" && ".join(conditions)}) {line}' if conditions else line)
             if self.final in ('kSend', 'kSendStart', 'kReceiveStart', 'kOneSided', 'kFile'):
                 break
+        base = self.f.base or self.f.name
+        if base in BLOCKS:
+            sends = 'traced.is_root(root)' if base == 'Scatter' else ''
+            call = f'traced.blocks(traced.{BLOCKS[base]}());'
+            lines.append(f'if ({sends}) {call}' if sends else call)
         return lines
 
     # -- the text
@@ -120,7 +138,7 @@ class Twin:
         if self.f.chapter == 'partitioned' and self.init:
             return [f'traced.address({(dest + source)[0]}, {tags[0]});', 'traced.partitioned();']
         if self.f.home == 'coll' or self.f.chapter == 'dynamic':
-            return [f'traced.peer({name});' for name in self.named('root')]
+            return [f'traced.root({name});' for name in self.named('root')]
         starts = not (self.init or self.enqueued)
         lines = []
         if dest:

@@ -2,6 +2,7 @@
 # Records of calls: src/trace/README.md.
 trace_sources += \
   src/trace/area.hpp src/trace/format.hpp src/trace/lines.hpp src/trace/notes.hpp src/trace/numbers.hpp \
+  src/trace/claim.cc src/trace/claim.hpp \
   src/trace/drain.cc src/trace/drain.hpp \
   src/trace/memory.cc src/trace/memory.hpp \
   src/trace/packed.cc src/trace/packed.hpp \

@@ -83,7 +83,9 @@ class OwnDrain {
     const std::lock_guard<std::mutex> lock(mutex_);
     drain();
   }
-  void end() noexcept {
+  /// `how`: as in the line "end"; empty: by the state of MPI. An aborted process draws open calls.
+  void end(const char* how = "") noexcept {
+    if (::getpid() != owner_) return;  // a child of fork() has no thread
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (stopping_) return;
@@ -92,7 +94,8 @@ class OwnDrain {
     wake_.notify_all();
     thread_.join();
     const bool finalised = area_.head().ended.load() != 0;
-    drain_.finish(finalised ? "finalised" : "exit", false);
+    const bool aborted = *how != '\0';
+    drain_.finish(aborted ? how : finalised ? "finalised" : "exit", aborted);
     complain();
   }
 
@@ -123,6 +126,7 @@ class OwnDrain {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
+  const pid_t owner_ = ::getpid();
   std::thread thread_;
 };
 
@@ -179,10 +183,9 @@ void Memory::make_own(const Start& what) {
   drain_ = std::make_unique<OwnDrain>(
       path, area_, ProcessFacts{0, what.rank, what.size, what.host, own_command()});
   at_exit = drain_.get();
-  static const pid_t owner = ::getpid();
-  std::atexit([] {
-    if (::getpid() == owner) at_exit->end();  // not in a child of fork()
-  });
+  const auto end = [] { at_exit->end(); };
+  std::atexit(end);
+  std::at_quick_exit(end);
 }
 
 std::string Memory::open(const Start& what) {
@@ -201,6 +204,10 @@ void Memory::leave() noexcept {
   area_.head().end_ns.store(now_ns());
   area_.head().ended.store(1);
   if (drain_ != nullptr) drain_->run_once();
+}
+
+void Memory::abandon() noexcept {
+  if (drain_ != nullptr) drain_->end("aborted");
 }
 
 }  // namespace tern::trace

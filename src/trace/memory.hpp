@@ -37,6 +37,8 @@ class Memory {
   [[nodiscard]] bool is_mpiruns() const noexcept { return is_mpiruns_; }
   /// MPI has ended in this process.
   void leave() noexcept;
+  /// The process ends at once, without exit(): writes the rest of the own file.
+  void abandon() noexcept;
 
  private:
   [[nodiscard]] bool open_inherited(int rank, std::string* remark);

@@ -32,18 +32,18 @@ class Names {
       rest.remove_prefix(end + 1);
     }
   }
-  struct Comm {
-    std::string key, name;
+  struct Group {
+    std::string key, name;     // the key is equal on both sides of an inter-communicator
     std::vector<int> members;  // world ranks
   };
   [[nodiscard]] std::string function(uint32_t number) const { return value(functions_, number); }
   [[nodiscard]] std::string site(uint32_t number) const { return value(sites_, number); }
   /// Texts of frames, from rank 0.
   [[nodiscard]] const std::map<std::string, std::string>& sources() const { return sources_; }
-  [[nodiscard]] const Comm& comm(uint32_t number) const {
-    static const Comm none;
-    const auto found = comms_.find(number);
-    return found == comms_.end() ? none : found->second;
+  [[nodiscard]] const Group& group(uint32_t number) const {
+    static const Group none;
+    const auto found = groups_.find(number);
+    return found == groups_.end() ? none : found->second;
   }
 
  private:
@@ -71,13 +71,16 @@ class Names {
     const auto number = static_cast<uint32_t>(std::strtoul(fields[1].c_str(), nullptr, 10));
     if (fields[0] == "function") functions_[number] = fields[2];
     if (fields[0] == "site") sites_[number] = fields[2];
-    if (fields[0] == "comm" && fields.size() > 5)
-      comms_[number] = {fields[2], fields[3], ranks_of(fields[5] == "-" ? fields[4] : fields[5])};
+    if (fields[0] == "group" && fields.size() > 4) {
+      const auto& [low, high] = std::minmax(fields[3], fields[4]);
+      groups_[number] = {low + "|" + high, fields[2],
+                         ranks_of(fields[4] == "-" ? fields[3] : fields[4])};
+    }
   }
 
   Table functions_, sites_;
   std::map<std::string, std::string> sources_;
-  std::unordered_map<uint32_t, Comm> comms_;
+  std::unordered_map<uint32_t, Group> groups_;
 };
 
 /// "solve" of "/path/program(solve+0x1f)"; "program+0x11f9" without a symbol.
@@ -138,6 +141,7 @@ void Page::add(int rank, const Area& area) {
   if (head.pid.load(std::memory_order_acquire) == 0) return;
   const Names names(area);
   sources_.insert(names.sources().begin(), names.sources().end());
+  lost_lines_ += head.lost_lines.load();
   const int64_t end = head.end_ns.load() != 0 ? head.end_ns.load() : now_ns();
   RankTime time{rank, end - head.begin_ns, 0};
   const auto* const rows = reinterpret_cast<const ProfileRow*>(area.profile());
@@ -151,7 +155,7 @@ void Page::add(int rank, const Area& area) {
       time.run_ns -= row.ns;
       continue;
     }
-    const Names::Comm& comm = names.comm(row.comm);
+    const Names::Group& comm = names.group(row.group);
     Site& site = sites_[{function, names.site(row.site), comm.key}];
     site.comm = comm.name;
     site.kind = static_cast<RecordKind>(row.kind);
@@ -200,7 +204,7 @@ std::vector<const Page::SiteRow*> Page::by_time() const {
   return rows;
 }
 
-// The calls of one communicator from all sites: members may call from different places.
+// The calls of equal groups from all sites: members may call from different places.
 void Page::add_late_ranks(std::vector<WaitState>* found) const {
   struct Group {
     std::map<int, int64_t> by_rank;
@@ -271,21 +275,50 @@ std::string Page::share_lines() const {
       100 * share(*least), least->rank, 100 * share(*most), most->rank);
 }
 
+/// Communicators and outer frames are not shown, so rows that differ only there are one.
+std::vector<std::pair<std::string, Page::Site>> Page::by_words() const {
+  std::vector<std::pair<std::string, Site>> rows;
+  std::map<std::string, size_t> places;
+  for (const SiteRow* const row : by_time()) {
+    const auto& [key, site] = *row;
+    const std::string words = std::get<0>(key) + " at " + short_site(std::get<1>(key));
+    const auto [place, is_new] = places.emplace(words, rows.size());
+    if (is_new) {
+      rows.emplace_back(words, site);
+      continue;
+    }
+    Site& sum = rows[place->second].second;
+    sum.calls += site.calls;
+    sum.bytes += site.bytes;
+    sum.ns += site.ns;
+    sum.most_ns = std::max(sum.most_ns, site.most_ns);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
+  return rows;
+}
+
+std::string Page::lost_lines() const {
+  if (lost_lines_ == 0) return {};
+  return strf("\n%" PRIu64 " places or groups have no names here: the memory for names was full.\n",
+              lost_lines_);
+}
+
 std::string Page::site_lines() const {
   std::string text =
       "\n  share    seconds     calls  mean us  longest us  bytes/call  call, and caller < its "
       "caller\n";
-  const std::vector<const SiteRow*> rows = by_time();
+  const auto rows = by_words();
   for (size_t i = 0; i < std::min(rows.size(), kMostSites); ++i) {
-    const auto& [key, site] = *rows[i];
+    const auto& [words, site] = rows[i];
     const double seconds = static_cast<double>(site.ns) * 1e-9;
     const auto calls = static_cast<double>(std::max<int64_t>(site.calls, 1));
     text += strf(
-        "%6.1f %%  %9.3f  %8s  %7s  %10s  %10s  %s at %s\n", 100 * seconds / all_seconds(), seconds,
+        "%6.1f %%  %9.3f  %8s  %7s  %10s  %10s  %s\n", 100 * seconds / all_seconds(), seconds,
         count_in_words(calls).c_str(), micro_in_words(seconds * 1e6 / calls).c_str(),
         micro_in_words(static_cast<double>(site.most_ns) * 1e-3).c_str(),
         site.bytes == 0 ? "-" : count_in_words(static_cast<double>(site.bytes) / calls).c_str(),
-        std::get<0>(key).c_str(), short_site(std::get<1>(key)).c_str());
+        words.c_str());
   }
   if (rows.size() > kMostSites)
     text += strf("         and %zu more places\n", rows.size() - kMostSites);
@@ -328,7 +361,9 @@ std::string Page::wait_lines() const {
   return text + unexplained_line(found);
 }
 
-std::string Page::text() const { return share_lines() + site_lines() + wait_lines(); }
+std::string Page::text() const {
+  return share_lines() + site_lines() + wait_lines() + lost_lines();
+}
 
 std::string Page::json() const {
   std::string text = strf("{\"program\": %s,\n \"ranks\": [", quoted_json(program_).c_str());

@@ -38,9 +38,9 @@ class Page {
   [[nodiscard]] std::vector<WaitState> waits() const;
 
  private:
-  using SiteKey = std::tuple<std::string, std::string, std::string>;  // function, site, comm's key
+  using SiteKey = std::tuple<std::string, std::string, std::string>;  // function, site, members
   struct Site {
-    std::string comm;  // name
+    std::string comm;  // name of one with these members
     RecordKind kind = RecordKind::kCall;
     int64_t calls = 0, bytes = 0, ns = 0, most_ns = 0, waited_ns = 0, failed = 0;
     std::array<uint64_t, kSizeClasses> sizes{};
@@ -59,10 +59,13 @@ class Page {
   void add_late_ranks(std::vector<WaitState>* found) const;
   [[nodiscard]] std::string share_lines() const;
   [[nodiscard]] std::string site_lines() const;
+  [[nodiscard]] std::vector<std::pair<std::string, Site>> by_words() const;
+  [[nodiscard]] std::string lost_lines() const;
   [[nodiscard]] std::string wait_lines() const;
   [[nodiscard]] std::string unexplained_line(const std::vector<WaitState>& found) const;
 
   std::string program_;
+  uint64_t lost_lines_ = 0;  // of definitions
   std::vector<RankTime> ranks_;
   std::map<SiteKey, Site> sites_;
   std::map<std::string, std::string> sources_;  // of frames

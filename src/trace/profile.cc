@@ -30,15 +30,22 @@ void vote(ProfileRow& row, const ProfiledCall& call) noexcept {
 
 }  // namespace
 
+uint16_t& Profile::place(const ProfiledCall& call) noexcept {
+  const uint64_t key = (uint64_t{call.record.site} << 32 | call.group) + call.record.function;
+  for (size_t at = key * 0x9e3779b97f4a7c15ULL >> 52;; at = (at + 1) % kIndex) {
+    if (index_[at] == 0) return index_[at];
+    const ProfileRow& row = rows_[index_[at] - 1];
+    if (row.function == call.record.function && row.site == call.record.site &&
+        row.group == call.group)
+      return index_[at];
+  }
+}
+
 ProfileRow& Profile::row(const ProfiledCall& call) noexcept {
   const std::lock_guard<SpinLock> lock(making_);
   const uint32_t used = used_->load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < used; ++i) {
-    ProfileRow& row = rows_[i];
-    if (row.function == call.record.function && row.site == call.record.site &&
-        row.comm == call.comm)
-      return row;
-  }
+  uint16_t& found = place(call);
+  if (found != 0) return rows_[found - 1];
   if (used == kProfileRows) return rows_[kProfileRows - 1];
   ProfileRow& made = rows_[used];
   made.kind = static_cast<uint16_t>(call.record.kind);
@@ -46,7 +53,8 @@ ProfileRow& Profile::row(const ProfiledCall& call) noexcept {
   const bool is_last = used + 1 == kProfileRows;  // of all further calls
   made.function = is_last ? UINT16_MAX : call.record.function;
   made.site = is_last ? 0 : call.record.site;
-  made.comm = is_last ? 0 : call.comm;
+  made.group = is_last ? 0 : call.group;
+  if (!is_last) found = static_cast<uint16_t>(used + 1);
   used_->store(used + 1, std::memory_order_release);
   return made;
 }

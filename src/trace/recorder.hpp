@@ -28,6 +28,8 @@ extern uint32_t on __asm__("tern_trace_on") __attribute__((visibility("hidden"))
 /// start() returns a remark if recording is impossible, and may be called again after leave().
 [[nodiscard]] std::string start(const Start& what);
 void leave() noexcept;
+/// Before the process ends without exit().
+void abandon() noexcept;
 
 /// OpenCall lies on the stack of the recorded twin.
 struct OpenCall {
@@ -39,7 +41,7 @@ struct OpenCall {
   // The latest message that came after the call began.
   int64_t came_ns;
   int32_t came_from;
-  uint32_t comm;        // of completed requests
+  uint32_t group;       // of completed requests
   bool live;            // false: paused, or no ring
   bool found_no_match;  // a probe
 };
@@ -65,7 +67,12 @@ void record_started(const char* name, int64_t begin_ns) noexcept;
 [[nodiscard]] int64_t now() noexcept;
 /// Adds a line of definitions.
 void define(const std::string& line) noexcept;
-[[nodiscard]] uint32_t next_comm() noexcept;
+/// A number for a communicator. `members`: the last fields of the line "comm". Throws
+/// std::bad_alloc.
+struct NewComm {
+  std::string key, name, members, remote;
+};
+void define(const NewComm& comm, CommNotes* notes);
 
 /// The message that the last blocking receive of this thread has matched.
 struct Matched {

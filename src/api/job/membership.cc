@@ -171,12 +171,13 @@ void Membership::rest() noexcept {
 // A session or world after the first goes on with the same records.
 void Membership::start_recorder(int64_t begin_ns) {
   const Params& params = process_.params;
-  if (params.trace.empty() && !params.wants_profile() &&
+  if (!params.wants_trace() && !params.wants_profile() &&
       std::getenv(trace::kAreaVariable) == nullptr)
     return;
-  const std::string remark = trace::start(
-      {params.trace, params.trace_buffer, params.wants_profile(), params.profile_file(),
-       process_.world_rank, process_.world_size, boot_->host(boot_->rank()), begin_ns});
+  const std::string remark =
+      trace::start({params.wants_trace() ? params.trace : "", params.trace_buffer,
+                    params.wants_profile(), params.profile_file(), process_.world_rank,
+                    process_.world_size, boot_->host(boot_->rank()), begin_ns});
   if (!remark.empty()) log_line("%s", remark.c_str());
 }
 
