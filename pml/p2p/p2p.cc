@@ -26,10 +26,8 @@ int wait_for(core::Request& request, core::Progress& progress, core::Outcome* ou
   progress.wait([&request] { return request.done(); },
                 [&request](WaitReport* report) { request.describe(report); });
   const int error = request.outcome.error;
-  if (outcome != nullptr) {
-    *outcome = request.outcome;
-    if (trace::is_on()) trace::last_matched() = {request.notes.message, request.notes.matched_ns};
-  }
+  if (outcome != nullptr) *outcome = request.outcome;
+  if (trace::is_on()) trace::last_matched() = {request.notes.message, request.notes.matched_ns};
   const int code = TERN_LIKELY(error == MPI_SUCCESS)
                        ? MPI_SUCCESS
                        : fail(error, "%s",

@@ -273,7 +273,9 @@ int Traced::end(int code) noexcept {
       take_status(record);
       const trace::Matched& matched = trace::last_matched();
       if (record.number == 0) record.number = matched.number;
-      trace::note_arrival(open_, record.peer, matched.when_ns);
+      trace::note_wait(open_, trace::Waited::kSender, record.peer, matched.when_ns);
+    } else if (record.kind == RecordKind::kSend && (record.flags & trace::kRendezvous) != 0) {
+      trace::note_wait(open_, trace::Waited::kReceiver, record.peer, trace::last_matched().when_ns);
     }
   }
   trace::end(open_, code == MPI_SUCCESS ? MPI_SUCCESS : api::class_of(code));

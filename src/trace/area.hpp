@@ -17,8 +17,8 @@
 namespace tern::trace {
 
 inline constexpr size_t kPage = 4096;
-inline constexpr size_t kDefinitionBytes = size_t{2} << 20;
-inline constexpr size_t kPassingBytes = size_t{1} << 20;
+inline constexpr size_t kDefinitionBytes = size_t{3} << 19;
+inline constexpr size_t kPassingBytes = size_t{1} << 19;
 inline constexpr size_t kProfileBytes = size_t{256} << 10;
 inline constexpr uint32_t kMostThreads = 64;
 

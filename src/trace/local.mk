@@ -8,6 +8,7 @@ trace_sources += \
   src/trace/packed.cc src/trace/packed.hpp \
   src/trace/page.cc src/trace/page.hpp \
   src/trace/profile.cc src/trace/profile.hpp \
+  src/trace/ranges.cc src/trace/ranges.hpp \
   src/trace/recorder.cc src/trace/recorder.hpp \
   src/trace/sites.cc src/trace/sites.hpp \
   src/trace/ticks.cc src/trace/ticks.hpp \

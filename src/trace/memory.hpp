@@ -24,6 +24,7 @@ struct Start {
   int rank = 0, size = 1;
   std::string host;
   int64_t begin_ns = 0;
+  bool ranges = false;  // for a profiler: ranges.hpp
 };
 
 class Memory {

@@ -12,6 +12,9 @@
 
 namespace tern::trace {
 
+/// Waits that a rank can tell from its own calls.
+enum class Waited : uint8_t { kSender, kReceiver, kLock };
+
 /// A spinning lock: calls of several threads meet here for some nanoseconds.
 class SpinLock {
  public:
@@ -62,7 +65,10 @@ struct RequestNotes {
   int64_t bytes = -1;
   CommNotes* in = nullptr;  // of a persistent request
   uint64_t message = 0;     // number of the send, collective, or matched message
-  int64_t matched_ns = 0;   // arrival at an earlier receive; 0: before the receive
+  // Receives: arrival at an earlier receive; 0: before the receive. Sends with kRendezvous: the
+  // match by the receiver.
+  int64_t matched_ns = 0;
+  int64_t transfer_ns = 0;  // of a large receive: the match
 };
 
 /// Fills the fields of a start or completion.

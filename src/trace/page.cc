@@ -113,16 +113,27 @@ std::string count_in_words(double value) {
   return value < 1e10 ? strf("%.0f M", value * 1e-6) : strf("%.0f G", value * 1e-9);
 }
 
-const char* cure_of(WaitState::Kind kind) {
-  switch (kind) {
-    case WaitState::Kind::kLateSender:
-      return "send earlier, or let the receiver work until then (MPI_Irecv)";
-    case WaitState::Kind::kLateRank:
-      return "give the late rank less work, or use the nonblocking form";
-    case WaitState::Kind::kEarlyEnd:
-      return "divide the work evenly; the other ranks were done";
-  }
-  return "";
+using Kind = WaitState::Kind;
+
+struct Words {
+  const char *kind, *why, *cure;
+};
+constexpr Words kWords[] = {
+    {"late sender", "sent after the receive was called",
+     "send earlier, or let the receiver work until then (MPI_Irecv)"},
+    {"late receiver", "received after the send was called",
+     "receive earlier (MPI_Irecv), or send this size eagerly (TERN_EAGER_LIMIT)"},
+    {"lock", "held the lock", "hold locks for a shorter time, or lock shared (MPI_LOCK_SHARED)"},
+    {"late rank", "came last", "give the late rank less work, or use the nonblocking form"},
+    {"early end", "ended last", "divide the work evenly; the other ranks were done"},
+};
+const Words& words_of(Kind kind) noexcept { return kWords[static_cast<size_t>(kind)]; }
+
+constexpr Kind kMeasured[] = {Kind::kLateSender, Kind::kLateReceiver, Kind::kLock};
+
+Kind kind_of_wait(const ProfileRow& row, size_t place) noexcept {
+  if (place == 1) return Kind::kLateReceiver;
+  return row.kind == static_cast<uint16_t>(RecordKind::kEpoch) ? Kind::kLock : Kind::kLateSender;
 }
 
 std::string quoted_json(const std::string& text) {
@@ -163,18 +174,26 @@ void Page::add(int rank, const Area& area) {
     site.bytes += row.bytes;
     site.ns += row.ns;
     site.most_ns = std::max(site.most_ns, row.most_ns);
-    site.waited_ns += row.waited_ns;
     site.failed += row.failed;
     for (size_t size = 0; size < kSizeClasses; ++size) site.sizes[size] += row.sizes[size];
     site.by_rank[rank] += row.ns;
-    if (row.waited_ns > 0) {
-      const bool known = row.cause >= 0 && static_cast<size_t>(row.cause) < comm.members.size();
-      site.by_cause[known ? comm.members[static_cast<size_t>(row.cause)] : -1] += row.waited_ns;
+    for (size_t place = 0; place < std::size(row.waits); ++place) {
+      const ProfiledWait& wait = row.waits[place];
+      if (wait.ns <= 0) continue;
+      const bool known = wait.cause >= 0 && static_cast<size_t>(wait.cause) < comm.members.size();
+      const int cause = known ? comm.members[static_cast<size_t>(wait.cause)] : -1;
+      site.waited_for[static_cast<size_t>(kind_of_wait(row, place))][cause] += wait.ns;
     }
     time.mpi_ns += row.ns;
   }
   time.run_ns = std::max(time.run_ns, time.mpi_ns);  // the end of MPI_Finalize is later
   ranks_.push_back(time);
+}
+
+int64_t Page::Site::waited(WaitState::Kind what) const {
+  int64_t sum = 0;
+  for (const auto& [cause, part] : waited_for[static_cast<size_t>(what)]) sum += part;
+  return sum;
 }
 
 std::string Page::short_site(const std::string& site) const {
@@ -236,14 +255,17 @@ void Page::add_late_ranks(std::vector<WaitState>* found) const {
 
 std::vector<WaitState> Page::waits() const {
   std::vector<WaitState> found;
-  for (const auto& [key, site] : sites_) {
-    if (site.waited_ns <= 0) continue;
-    const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
-    const auto most = std::max_element(site.by_cause.begin(), site.by_cause.end(), less);
-    const bool clear = most->second * 2 > site.waited_ns;
-    found.push_back({WaitState::Kind::kLateSender, std::get<0>(key), std::get<1>(key),
-                     static_cast<double>(site.waited_ns) * 1e-9, 0, clear ? most->first : -1});
-  }
+  for (const auto& [key, site] : sites_)
+    for (const Kind kind : kMeasured) {
+      const int64_t waited = site.waited(kind);
+      if (waited <= 0) continue;
+      const auto& causes = site.waited_for[static_cast<size_t>(kind)];
+      const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+      const auto most = std::max_element(causes.begin(), causes.end(), less);
+      const bool clear = most->second * 2 > waited;
+      found.push_back({kind, std::get<0>(key), std::get<1>(key), static_cast<double>(waited) * 1e-9,
+                       0, clear ? most->first : -1});
+    }
   add_late_ranks(&found);
   for (WaitState& state : found) state.share = state.seconds / all_seconds();
   std::erase_if(found, [](const WaitState& state) {
@@ -333,8 +355,8 @@ std::string Page::unexplained_line(const std::vector<WaitState>& found) const {
   const double rest = (in_mpi - waited) / all_seconds();
   if (rest < kLargeRest) return {};
   return strf(
-      "\nA further %.0f %% of the time in MPI may be waits for ranks that take turns, for late "
-      "receivers or\nnonblocking collectives: mpirun --trace=FILE, then tern_trace FILE.\n",
+      "\nA further %.0f %% of the time in MPI may be waits for ranks that take turns, or for "
+      "nonblocking\ncollectives: mpirun --trace=FILE, then tern_trace FILE.\n",
       100 * rest * all_seconds() / in_mpi);
 }
 
@@ -348,13 +370,9 @@ std::string Page::wait_lines() const {
     const WaitState& state = found[i];
     const std::string whom = state.cause < 0 ? "several ranks" : strf("rank %d", state.cause);
     const std::string where = state.function + " at " + short_site(state.site);
-    const char* why = state.kind == WaitState::Kind::kLateSender
-                          ? "sent after the receive was called"
-                      : state.kind == WaitState::Kind::kLateRank ? "came last"
-                                                                 : "ended last";
-    text +=
-        strf("%6.1f %%  %9.3f s  %s: %s %s\n                      cure: %s\n", 100 * state.share,
-             state.seconds, where.c_str(), whom.c_str(), why, cure_of(state.kind));
+    text += strf("%6.1f %%  %9.3f s  %s: %s %s\n                      cure: %s\n",
+                 100 * state.share, state.seconds, where.c_str(), whom.c_str(),
+                 words_of(state.kind).why, words_of(state.kind).cure);
   }
   if (found.size() > kMostWaits)
     text += strf("         and %zu more waits\n", found.size() - kMostWaits);
@@ -377,15 +395,18 @@ std::string Page::json() const {
   comma = "";
   for (const SiteRow* const row : by_time()) {
     const Site& site = row->second;
-    text +=
-        strf("%s\n  {\"function\": %s, \"site\": %s, \"communicator\": %s, \"calls\": %" PRId64
-             ", \"failed\": %" PRId64 ", \"bytes\": %" PRId64
-             ", \"seconds\": %.9f, \"longest_seconds\": %.9f, \"late_sender_seconds\": %.9f, "
-             "\"sizes\": [",
-             comma, quoted_json(std::get<0>(row->first)).c_str(),
-             quoted_json(std::get<1>(row->first)).c_str(), quoted_json(site.comm).c_str(),
-             site.calls, site.failed, site.bytes, static_cast<double>(site.ns) * 1e-9,
-             static_cast<double>(site.most_ns) * 1e-9, static_cast<double>(site.waited_ns) * 1e-9);
+    const auto waited = [&site](Kind kind) {
+      return static_cast<double>(site.waited(kind)) * 1e-9;
+    };
+    text += strf("%s\n  {\"function\": %s, \"site\": %s, \"communicator\": %s, \"calls\": %" PRId64
+                 ", \"failed\": %" PRId64 ", \"bytes\": %" PRId64
+                 ", \"seconds\": %.9f, \"longest_seconds\": %.9f, \"late_sender_seconds\": %.9f, "
+                 "\"late_receiver_seconds\": %.9f, \"lock_seconds\": %.9f, \"sizes\": [",
+                 comma, quoted_json(std::get<0>(row->first)).c_str(),
+                 quoted_json(std::get<1>(row->first)).c_str(), quoted_json(site.comm).c_str(),
+                 site.calls, site.failed, site.bytes, static_cast<double>(site.ns) * 1e-9,
+                 static_cast<double>(site.most_ns) * 1e-9, waited(Kind::kLateSender),
+                 waited(Kind::kLateReceiver), waited(Kind::kLock));
     for (size_t i = 0; i < kSizeClasses; ++i)
       text += strf("%s%" PRIu64, i == 0 ? "" : ", ", site.sizes[i]);
     text += "], \"rank_seconds\": {";
@@ -400,14 +421,12 @@ std::string Page::json() const {
   text += "],\n \"waits\": [";
   comma = "";
   for (const WaitState& state : waits()) {
-    const char* kind = state.kind == WaitState::Kind::kLateSender ? "late sender"
-                       : state.kind == WaitState::Kind::kLateRank ? "late rank"
-                                                                  : "early end";
     text += strf(
         "%s\n  {\"kind\": \"%s\", \"function\": %s, \"site\": %s, \"seconds\": %.9f, \"share\": "
         "%.6f, \"cause\": %d, \"cure\": %s}",
-        comma, kind, quoted_json(state.function).c_str(), quoted_json(state.site).c_str(),
-        state.seconds, state.share, state.cause, quoted_json(cure_of(state.kind)).c_str());
+        comma, words_of(state.kind).kind, quoted_json(state.function).c_str(),
+        quoted_json(state.site).c_str(), state.seconds, state.share, state.cause,
+        quoted_json(words_of(state.kind).cure).c_str());
     comma = ",";
   }
   return text + "]}\n";

@@ -17,14 +17,14 @@ void increase(Number& counter, Number more, bool several_threads) noexcept {
 }
 
 /// The rank with most waits, by majority vote: rivals lower the count of the leading rank.
-void vote(ProfileRow& row, const ProfiledCall& call) noexcept {
-  if (row.cause == call.cause) {
-    row.cause_ns += call.waited_ns;
-  } else if (row.cause_ns < call.waited_ns) {
-    row.cause = call.cause;
-    row.cause_ns = call.waited_ns - row.cause_ns;
+void vote(ProfiledWait& wait, const ProfiledCall& call) noexcept {
+  if (wait.cause == call.cause) {
+    wait.cause_ns += call.waited_ns;
+  } else if (wait.cause_ns < call.waited_ns) {
+    wait.cause = call.cause;
+    wait.cause_ns = call.waited_ns - wait.cause_ns;
   } else {
-    row.cause_ns -= call.waited_ns;
+    wait.cause_ns -= call.waited_ns;
   }
 }
 
@@ -49,7 +49,7 @@ ProfileRow& Profile::row(const ProfiledCall& call) noexcept {
   if (used == kProfileRows) return rows_[kProfileRows - 1];
   ProfileRow& made = rows_[used];
   made.kind = static_cast<uint16_t>(call.record.kind);
-  made.cause = kNoPeer;
+  for (ProfiledWait& wait : made.waits) wait.cause = kNoPeer;
   const bool is_last = used + 1 == kProfileRows;  // of all further calls
   made.function = is_last ? UINT16_MAX : call.record.function;
   made.site = is_last ? 0 : call.record.site;
@@ -71,8 +71,9 @@ void Profile::add(ProfileRow& row, const ProfiledCall& call, bool several_thread
   }
   if ((record.flags & kFailed) != 0) increase<uint32_t>(row.failed, 1, several_threads);
   if (call.waited_ns <= 0) return;
-  increase<int64_t>(row.waited_ns, call.waited_ns, several_threads);
-  vote(row, call);
+  ProfiledWait& wait = row.waits[call.waited == Waited::kReceiver ? 1 : 0];
+  increase<int64_t>(wait.ns, call.waited_ns, several_threads);
+  vote(wait, call);
 }
 
 }  // namespace tern::trace

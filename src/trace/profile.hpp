@@ -25,19 +25,25 @@ inline constexpr size_t kSizeClasses = 12;  // messages up to 4^0, 4^1 ... 4^10 
   return found;
 }
 
+/// The waits of a row's calls.
+struct ProfiledWait {
+  int64_t ns;
+  int64_t cause_ns;  // of `cause`; a rival subtracts
+  int32_t cause;     // rank in the row's group with most of `ns`; kNoPeer
+  uint32_t reserved;
+};
+
 struct ProfileRow {
   uint16_t function;  // 0: unused
   uint16_t kind;      // RecordKind
   uint32_t site, group;
-  int32_t cause;  // rank in `group` with most of `waited`; kNoPeer
+  uint32_t failed;
   int64_t calls, bytes;
   int64_t ns, most_ns;
-  int64_t waited_ns;  // for messages after the begin of the wait
-  int64_t cause_ns;   // of `cause`; a rival subtracts
+  ProfiledWait waits[2];  // for a late receiver: 1; others: 0, for locks in rows of kEpoch
   uint32_t sizes[kSizeClasses];
-  uint32_t failed, reserved;
 };
-static_assert(sizeof(ProfileRow) == 120);
+static_assert(sizeof(ProfileRow) == 144);
 
 inline constexpr size_t kProfileRows = kProfileBytes / sizeof(ProfileRow);
 
@@ -45,8 +51,9 @@ inline constexpr size_t kProfileRows = kProfileBytes / sizeof(ProfileRow);
 struct ProfiledCall {
   const Record& record;
   uint32_t group;     // of the record, or of the completed requests
-  int64_t waited_ns;  // part of the call before the message came
-  int32_t cause;      // its source
+  int64_t waited_ns;  // part of the call before the wait's end
+  int32_t cause;
+  Waited waited = Waited::kSender;
 };
 
 class Profile {

@@ -23,6 +23,7 @@
 #include "trace/packed.hpp"
 #include "trace/page.hpp"
 #include "trace/profile.hpp"
+#include "trace/ranges.hpp"
 #include "trace/sites.hpp"
 #include "trace/ticks.hpp"
 
@@ -67,6 +68,7 @@ struct ThreadRecorder {
   OpenCall* open = nullptr;
   Matched matched;
   std::vector<Record> done;
+  bool in_range = false;
   Record polls;  // not yet written; function 0: none
   SiteCache sites;
   ProfileCache profile;
@@ -180,6 +182,11 @@ bool is_poll(const ThreadRecorder& thread, const OpenCall& call) noexcept {
   return record.kind == RecordKind::kProbe && call.found_no_match;
 }
 
+void close_range(ThreadRecorder& thread) noexcept {
+  if (thread.in_range) end_range();
+  thread.in_range = false;
+}
+
 /// Polling loops would fill the ring, and push out other records.
 void add_poll(ThreadRecorder& thread, const Record& poll) noexcept {
   constexpr int64_t kMostBetweenNs = 1000;
@@ -221,7 +228,7 @@ void count(ThreadRecorder& thread, const OpenCall& call) noexcept {
   const Record& record = call.record;
   const int64_t waited = std::min(call.came_ns, record.end) - record.begin;
   const ProfiledCall counted{record, record.group != 0 ? record.group : call.group,
-                             std::max<int64_t>(waited, 0), call.came_from};
+                             std::max<int64_t>(waited, 0), call.came_from, call.waited};
   const bool several = recorder->memory.area().head().threads.load(std::memory_order_relaxed) > 1;
   thread.profile.add(*recorder->profile, counted, several);
 }
@@ -327,8 +334,8 @@ std::string start(const Start& what) {
   if (!made->memory.area().valid()) return remark;
   if (what.profile) made->profile.emplace(made->memory.area());
   made->settings = what;
-  const std::string claimed = claim_profile(*made);
-  if (!claimed.empty()) remark += (remark.empty() ? "" : "; ") + claimed;
+  for (const std::string& text : {claim_profile(*made), what.ranges ? start_ranges() : ""})
+    if (!text.empty()) remark += (remark.empty() ? "" : "; ") + text;
   recorder = made.release();
   on = 1;
   return remark;
@@ -377,6 +384,7 @@ void begin(OpenCall& call, const void* site, const void* frame) noexcept {
   call.part.function = 0;
   call.came_ns = 0;
   call.came_from = kNoPeer;
+  call.waited = Waited::kSender;
   call.group = 0;
   call.found_no_match = false;
   call.live = thread != nullptr && !recorder->paused.load(std::memory_order_relaxed);
@@ -388,6 +396,11 @@ void begin(OpenCall& call, const void* site, const void* frame) noexcept {
   call.completions = call.outer == nullptr ? 0 : static_cast<uint32_t>(thread->done.size());
   if (call.outer == nullptr) thread->done.clear();
   thread->matched = {};
+  if (call.outer == nullptr && call.live) {
+    close_range(*thread);  // of a call that left by a jump
+    begin_range(call.name);
+    thread->in_range = true;
+  }
   record.site = thread->sites.find(site, frame);
   record.begin = thread->ticks.now();
   thread->open = &call;
@@ -408,27 +421,36 @@ void end(OpenCall& call, int error) noexcept {
     show_open(*thread, call.outer);
     if (recorder->profile && call.outer == nullptr) count(*thread, call);
   }
+  if (call.outer == nullptr) close_range(*thread);
   thread->done.resize(call.completions);
   if (TERN_UNLIKELY(recorder->reports) && call.outer == nullptr) report();
 }
 
 void end_failed(OpenCall& call, int error) noexcept {
   end(call, error);
-  if (mine != nullptr) mine->open = nullptr;
+  if (mine == nullptr) return;
+  mine->open = nullptr;
+  close_range(*mine);
 }
 
 OpenCall* open_call() noexcept { return mine == nullptr ? nullptr : mine->open; }
 
-void note_arrival(OpenCall& call, int source, int64_t came_ns) noexcept {
+void note_wait(OpenCall& call, Waited what, int cause, int64_t came_ns) noexcept {
   if (came_ns <= call.came_ns) return;
   call.came_ns = came_ns;
-  call.came_from = source;
+  call.came_from = cause;
+  call.waited = what;
+}
+
+void note_wait(Waited what, int cause) noexcept {
+  if (OpenCall* const call = open_call(); call != nullptr) note_wait(*call, what, cause, now());
 }
 
 void complete(const Record& done, int64_t came_ns) noexcept {
   if (mine == nullptr || mine->open == nullptr || !mine->open->live) return;
   if (came_ns > mine->open->came_ns || mine->open->group == 0) mine->open->group = done.group;
-  note_arrival(*mine->open, done.peer, came_ns);
+  const bool sends = done.kind == RecordKind::kSendDone;
+  note_wait(*mine->open, sends ? Waited::kReceiver : Waited::kSender, done.peer, came_ns);
   try {
     mine->done.push_back(done);
   } catch (const std::bad_alloc&) {

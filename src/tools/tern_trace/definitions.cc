@@ -183,12 +183,7 @@ bool read_definition(Trace* trace, Process* process, std::string_view line) {
   if (word != "end") return true;
   if (fields.size() < 4 || !to_number(fields[2], &process->lost)) return false;
   process->end = fields[3].substr(0, kLongestText);
-  uint64_t lines = 0;
-  if (fields.size() > 4 && to_number(fields[4], &lines) && lines > 0)
-    trace->remarks.push_back("rank " + std::to_string(process->rank) + " has no names for " +
-                             std::to_string(lines) +
-                             " communicators or places, as the memory for names was full");
-  return true;
+  return fields.size() < 5 || to_number(fields[4], &process->lost_lines);
 }
 
 void resolve_members(Trace* trace) {

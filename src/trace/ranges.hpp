@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranges: MPI calls as NVTX ranges, in the domain "MPI" of a profiler.
+// Protocol: a profiler names its library in NVTX_INJECTION64_PATH. The library's
+// InitializeInjectionNvtx2 asks the client for tables of function pointers, and fills these.
+// Numbers and layouts are those of NVIDIA's NVTX 3 (nvtxTypes.h, nvToolsExt.h), which is headers
+// alone. Lifetime: the process. Threads: any, after start_ranges(); a range begins and ends in one
+// thread.
+#pragma once
+
+#include <string>
+
+namespace tern::trace {
+
+inline constexpr const char* kProfilerVariable = "NVTX_INJECTION64_PATH";
+
+/// Loads the profiler's library. Returns an error sentence, or an empty text.
+[[nodiscard]] std::string start_ranges();
+/// Without effect before start_ranges().
+void begin_range(const char* name) noexcept;
+void end_range() noexcept;
+
+}  // namespace tern::trace
