@@ -32,7 +32,12 @@ class Twin:
         self.enqueued = self.f.name.endswith('_enqueue')
         self.message = next((p for p in self.params if p.kind == 'message' and p.direction != 'out'), None)
         self.final = self.final_kind()
-        self.kind = 'kCall' if self.init or self.enqueued else self.final
+        self.kind = self.recorded_kind()
+
+    def recorded_kind(self):
+        if self.enqueued and self.final == 'kCollective':
+            return 'kCollectiveStart'  # ends on the stream
+        return 'kCall' if self.init or self.enqueued else self.final
 
     def has(self, *kinds):
         return any(kind in self.kinds for kind in kinds)
@@ -156,6 +161,8 @@ class Twin:
         lines += self.envelope()
         if self.is_collective() and not self.init:
             lines.append('traced.collective();')
+        if self.enqueued:
+            lines.append('traced.enqueued();')
         if self.f.name in ('Start', 'Startall'):
             lines.append('traced.start(count, array_of_requests);' if self.f.name == 'Startall' else
                          'if (request != nullptr) traced.start(1, request);')

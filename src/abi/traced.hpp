@@ -79,6 +79,10 @@ class Traced {
   /// The receive of a send-receive.
   void receive_too(int source, int tag) noexcept;
   void collective() noexcept;
+  /// The runs on the stream refer to this call.
+  void enqueued() noexcept {
+    if (open_.live) open_.record.request = trace::next_request();
+  }
   /// MPI_Start: a record for each request.
   void start(int count, const MPI_Request* requests) noexcept;
   /// The status for the body: the user's, or an own status.

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -155,9 +156,11 @@ bool Memory::open_inherited(int rank, std::string* remark) {
   if (words == nullptr || std::sscanf(words, "%d %llu", &fd, &records) != 2) return false;
   const AreaSizes sizes{records};
   map_ = map_area(fd, sizes, rank);
-  if (!map_.valid() && mpirun != nullptr) {
-    const Fd opened = open_of_process(std::atoi(mpirun), fd, O_RDWR);
-    if (opened.valid()) map_ = map_area(opened.get(), sizes, rank);
+  if (map_.valid()) {
+    shared_ = Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  } else if (mpirun != nullptr) {
+    shared_ = open_of_process(std::atoi(mpirun), fd, O_RDWR);
+    if (shared_.valid()) map_ = map_area(shared_.get(), sizes, rank);
   }
   if (!map_.valid()) {
     *remark = "this rank is not recorded: mpirun's memory for records cannot be mapped";
@@ -183,9 +186,7 @@ void Memory::make_own(const Start& what) {
   drain_ = std::make_unique<OwnDrain>(
       path, area_, ProcessFacts{0, what.rank, what.size, what.host, own_command()});
   at_exit = drain_.get();
-  const auto end = [] { at_exit->end(); };
-  std::atexit(end);
-  std::at_quick_exit(end);
+  std::atexit([] { at_exit->end(); });
 }
 
 std::string Memory::open(const Start& what) {
@@ -198,6 +199,16 @@ std::string Memory::open(const Start& what) {
   }
   if (area_.valid()) area_.head().begin_ns = what.begin_ns;
   return remark;
+}
+
+std::string Memory::first_definitions() const {
+  const Mapping map = shared_.valid() ? map_area(shared_.get(), area_.sizes(), 0) : Mapping();
+  if (!map.valid()) return {};
+  const Area first(map.data(), area_.sizes());
+  if (first.head().pid.load(std::memory_order_acquire) == 0) return {};
+  return {first.definitions(),
+          std::min<uint64_t>(first.head().definitions.load(std::memory_order_acquire),
+                             kDefinitionBytes)};
 }
 
 void Memory::leave() noexcept {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges: MPI calls as NVTX ranges, in the domain "MPI" of a profiler.
-// Protocol: a profiler names its library in NVTX_INJECTION64_PATH. The library's
-// InitializeInjectionNvtx2 asks the client for tables of function pointers, and fills these.
-// Numbers and layouts are those of NVIDIA's NVTX 3 (nvtxTypes.h, nvToolsExt.h), which is headers
-// alone. Lifetime: the process. Threads: any, after start_ranges(); a range begins and ends in one
-// thread.
+// Protocol: a profiler sets NVTX_INJECTION64_PATH to the path of a library. The function
+// InitializeInjectionNvtx2 of this library asks for tables of function pointers, and fills the
+// tables. Source of numbers and layouts: NVIDIA's NVTX 3 (nvtxTypes.h, nvToolsExt.h).
+// Lifetime: the process. Threads: any, after start_ranges(); a range begins and ends in one thread.
 #pragma once
 
 #include <string>

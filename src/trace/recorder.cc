@@ -11,12 +11,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/param_names.hpp"
 #include "trace/claim.hpp"
 #include "trace/lines.hpp"
 #include "trace/memory.hpp"
@@ -233,16 +235,31 @@ void count(ThreadRecorder& thread, const OpenCall& call) noexcept {
   thread.profile.add(*recorder->profile, counted, several);
 }
 
-/// After the last record, because the debug information of all modules takes a while.
+/// The frames in the sites of rank 0, which names their sources; empty on rank 0.
+std::set<std::string> named_elsewhere() {
+  std::set<std::string> frames;
+  if (recorder->settings.rank == 0) return frames;
+  for (const std::string& text : split(recorder->memory.first_definitions(), '\n'))
+    if (text.starts_with("site\t"))
+      for (std::string& frame : split(text.substr(text.rfind('\t') + 1), ';'))
+        frames.insert(std::move(frame));
+  return frames;
+}
+
+/// After the last record, because the debug information of all modules takes a while: seconds, if
+/// all ranks read at once.
 TERN_COLD void name_sources() noexcept {
   try {
-    std::map<std::string, std::string> sources;
-    recorder->sites.each([&](uint32_t, const Frames& frames) {
-      for (const uintptr_t frame : frames)
-        if (frame != 0) sources.emplace(frame_in_words(frame), source_in_words(frame));
+    std::map<std::string, uintptr_t> frames;
+    recorder->sites.each([&](uint32_t, const Frames& path) {
+      for (const uintptr_t frame : path)
+        if (frame != 0) frames.emplace(frame_in_words(frame), frame);
     });
-    for (const auto& [frame, source] : sources)
+    for (const std::string& known : named_elsewhere()) frames.erase(known);
+    for (const auto& [frame, address] : frames) {
+      const std::string source = source_in_words(address);
       if (!source.empty()) define(line({"source", frame, source}));
+    }
   } catch (const std::bad_alloc&) {  // the page has offsets
   }
 }
@@ -468,6 +485,31 @@ void record_started(const char* name, int64_t begin_ns) noexcept {
   begin(call, nullptr, nullptr);
   call.record.begin = begin_ns;
   end(call, 0);
+}
+
+Enqueued enqueued() noexcept {
+  const OpenCall* const call = open_call();
+  if (call == nullptr || !call->live) return {};
+  const Record& record = call->record;
+  return {record.function, record.site, record.comm, record.group, record.request};
+}
+
+void record_run(const Enqueued& call, int64_t begin_ns) noexcept {
+  ThreadRecorder* const thread = call.function == 0 ? nullptr : this_thread();
+  if (thread == nullptr) return;
+  Record record{};
+  record.begin = begin_ns;
+  record.end = std::max(thread->ticks.now(), begin_ns);
+  record.function = call.function;
+  record.kind = RecordKind::kDevice;
+  record.peer = kNoPeer;
+  record.tag = -1;
+  record.comm = call.comm;
+  record.bytes = -1;
+  record.site = call.site;
+  record.request = call.request;
+  record.group = call.group;
+  write(*thread, record);
 }
 
 uint32_t next_request() noexcept {

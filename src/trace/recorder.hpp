@@ -67,6 +67,17 @@ TERN_COLD void note_wait(Waited what, int cause) noexcept;
 void record_started(const char* name, int64_t begin_ns) noexcept;
 
 [[nodiscard]] uint32_t next_request() noexcept;
+
+/// An enqueued call, for the records of its runs on the stream.
+struct Enqueued {
+  uint16_t function = 0;  // 0: not recorded
+  uint32_t site = 0, comm = 0, group = 0, request = 0;
+};
+/// Of the open call.
+[[nodiscard]] Enqueued enqueued() noexcept;
+/// Any thread.
+void record_run(const Enqueued& call, int64_t begin_ns) noexcept;
+
 [[nodiscard]] int64_t now() noexcept;
 /// Adds a line of definitions.
 void define(const std::string& line) noexcept;

@@ -20,6 +20,7 @@ class Process:
     def __init__(self):
         self.lines = []
         self.functions, self.comms, self.sites, self.labels = {}, {}, {}, {}
+        self.sources = {}
         self.rank, self.end, self.pid, self.command = None, None, None, None
         self.tables = {'function': self.functions, 'comm': self.comms, 'site': self.sites, 'label': self.labels}
 
@@ -29,6 +30,8 @@ class Process:
             self.rank, self.pid, self.command = int(rest[1]), int(rest[4]), rest[5]
         elif word == 'end':
             self.end, self.lost_lines = (int(rest[0]), int(rest[1]), rest[2]), int(rest[3])
+        elif word == 'source':
+            self.sources[rest[0]] = rest[1]
         elif word in self.tables:
             self.tables[word][int(rest[0])] = rest[1] if len(rest) == 2 else rest[1:]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Traces and profiles of several processes, worlds, threads, sessions and short-lived communicators lose nothing in silence.
+# Traces and profiles of several processes, worlds, threads, sessions and short-lived communicators keep or count all calls.
 # timeout: 120
 # waits: yes
 # hosts: no, the files of one mpirun
@@ -20,13 +20,13 @@ def calls(function): return sum(s["calls"] for s in page["sites"] if s["function
 if not eval(sys.argv[2]): sys.exit(json.dumps(page, indent=1))' "$1" "$2"
 }
 
-# -- a program that a recording program starts
+# -- a program started by a recording program
 started() {
   TERN_TRACE=starts TERN_PROFILE=starts.json ./program starts 2>errors || return
   ls starts.*
   [ "$(ls starts.0* | wc -l)" = 2 ] && [ "$(ls starts.json* | wc -l)" = 2 ]
 }
-check "a program started by a recording one has files of its own" started
+check "a program started by a recording program writes further files" started
 check "the first program's file is whole" file_has starts.0 'len(of(0, "MPI_Barrier")) == 20 and lost == 0'
 check "the second program's file" file_has "$(ls starts.0.*)" 'len(of(0, "MPI_Barrier")) == 3'
 check "the first program's profile" page_has starts.json 'calls("MPI_Barrier") == 20'
@@ -37,7 +37,7 @@ nested() {
   mpirun --trace=outer.trace -n 1 sh -c './program child && mpirun -n 2 ./program comms 4' 2>errors || return
   file_has outer.trace 'len(of(0, "MPI_Barrier")) == 3' && file_has "$(ls outer.trace.*)" 'len(of(1, "MPI_Barrier")) == 4'
 }
-check "an mpirun inside a traced job writes a file of its own" nested
+check "an mpirun inside a traced job writes a further file" nested
 
 # -- worlds
 check "a spawned world with a profile" mpirun --profile=worlds.json -n 2 ./program spawns
@@ -46,7 +46,7 @@ check "the second world's profile" page_has worlds.json.world.1 'calls("MPI_Bcas
 check "a spawned world with a trace" mpirun --trace=worlds.trace -n 2 ./program spawns
 check "both worlds are in the file" file_has worlds.trace 'len(of(function="MPI_Bcast")) == 10 and len(processes) == 4'
 
-# -- communicators that come and go
+# -- short-lived communicators
 check "a profile of 4000 communicators" mpirun --profile=comms.json -n 2 ./program comms 4000
 check "has one row per place" page_has comms.json \
   'len([s for s in page["sites"] if s["function"] == "MPI_Barrier"]) == 1 and calls("MPI_Barrier") == 8000 and calls("other calls") == 0'
@@ -57,7 +57,7 @@ check "knows every communicator, or the number of the unknown ones" file_has com
 # -- collectives between two groups
 check "an inter-communicator" mpirun --trace=inter.trace -n 4 ./program inter
 tern_trace inter.trace --json >inter.json
-# waits_at FUNCTION CAUSE RANK...: these ranks waited 0.1 s, and no others
+# waits_at FUNCTION CAUSE RANK...: the ranks waited 0.1 s each, other ranks less than 20 ms in all
 waits_at() {
   python3 - "$@" <<'PY'
 import json
@@ -80,8 +80,8 @@ check "every rank's bytes of a reduction" file_has reductions.trace \
   '[r.bytes for rank in by_rank for r in of(rank, "MPI_Reduce")] == [32] * 4 and [r.bytes for r in of(function="MPI_Reduce_scatter_block")] == [16] * 4 and [r.bytes for r in of(function="MPI_Gather")] == [8, 8]'
 
 # -- threads, sessions
-check "threads that use a communicator first" mpirun --trace=threads.trace --profile -n 1 ./program threads 50
-check "all their messages" file_has threads.trace \
+check "first calls on a communicator by four threads" mpirun --trace=threads.trace --profile -n 1 ./program threads 50
+check "all messages of the threads" file_has threads.trace \
   'len([r for r in of(function="MPI_Sendrecv") if r.kind == "send" and r.comm in by_rank[0].comms]) == 50 * 4 * 100 and matched()[0] == matched()[1]'
 check "a session" mpirun --trace=sessions.trace -n 2 ./program sessions
 check "the session's calls, and its end" file_has sessions.trace \
@@ -89,8 +89,8 @@ check "the session's calls, and its end" file_has sessions.trace \
 
 # -- ends
 aborted() { TERN_TRACE=aborts ./program aborts; [ $? = 5 ]; }
-check "a rank alone that aborts" aborted
-check "keeps its records, and the open call" file_has aborts.0 \
+check "an aborted rank without mpirun" aborted
+check "leaves all records, and the open call" file_has aborts.0 \
   'len(of(0, "MPI_Barrier")) == 10 and (of(0)[-1].function, of(0)[-1].flags) == ("MPI_Abort", OPEN) and by_rank[0].end[2] == "aborted"'
 killed() {
   mpirun --trace=killed.trace -n 2 ./program waits >out &
