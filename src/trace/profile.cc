@@ -30,6 +30,17 @@ void vote(ProfiledWait& wait, const ProfiledCall& call) noexcept {
 
 }  // namespace
 
+std::set<uint32_t> costly_sites(const Area& area, double share) {
+  const auto* const rows = reinterpret_cast<const ProfileRow*>(area.profile());
+  const size_t used = std::min<size_t>(area.head().profile_rows.load(), kProfileRows);
+  double all = 0;
+  for (size_t i = 0; i < used; ++i) all += static_cast<double>(rows[i].ns);
+  std::set<uint32_t> sites;
+  for (size_t i = 0; i < used; ++i)
+    if (static_cast<double>(rows[i].ns) >= share * all) sites.insert(rows[i].site);
+  return sites;
+}
+
 uint16_t& Profile::place(const ProfiledCall& call) noexcept {
   const uint64_t key = (uint64_t{call.record.site} << 32 | call.group) + call.record.function;
   for (size_t at = key * 0x9e3779b97f4a7c15ULL >> 52;; at = (at + 1) % kIndex) {

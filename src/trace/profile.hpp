@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 
 #include "trace/area.hpp"
 #include "trace/format.hpp"
@@ -46,6 +47,9 @@ struct ProfileRow {
 static_assert(sizeof(ProfileRow) == 144);
 
 inline constexpr size_t kProfileRows = kProfileBytes / sizeof(ProfileRow);
+
+/// The sites of the rows with at least this share of the time in all rows. Throws std::bad_alloc.
+[[nodiscard]] std::set<uint32_t> costly_sites(const Area& area, double share);
 
 /// An outermost call.
 struct ProfiledCall {

@@ -250,8 +250,11 @@ std::set<std::string> named_elsewhere() {
 /// all ranks read at once.
 TERN_COLD void name_sources() noexcept {
   try {
+    constexpr double kShown = 0.02;  // of a rank's time in MPI
+    const auto costly = costly_sites(recorder->memory.area(), kShown);
     std::map<std::string, uintptr_t> frames;
-    recorder->sites.each([&](uint32_t, const Frames& path) {
+    recorder->sites.each([&](uint32_t site, const Frames& path) {
+      if (recorder->settings.rank != 0 && !costly.contains(site)) return;
       for (const uintptr_t frame : path)
         if (frame != 0) frames.emplace(frame_in_words(frame), frame);
     });

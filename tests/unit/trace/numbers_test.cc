@@ -85,6 +85,16 @@ TEST(Profile, FindsARowAgainInAFullTable) {
   EXPECT_EQ(&profile.row(call(9999, 1)), &profile.row(call(9999, 2)));
 }
 
+TEST(Profile, KnowsItsCostlySites) {
+  const ProfileMemory memory;
+  Profile profile(memory.area);
+  ProfileCache cache;
+  EXPECT_TRUE(costly_sites(memory.area, 0.02).empty());
+  for (const auto& [site, ns] : {std::pair{1u, 1}, {2u, 97}, {3u, 2}})
+    cache.add(profile, {call_of(site, ns), 1, 0, kNoPeer}, false);
+  EXPECT_EQ(costly_sites(memory.area, 0.02), (std::set<uint32_t>{2, 3}));
+}
+
 TEST(Profile, NamesTheRankWithMostWaits) {
   ProfileMemory memory;
   Profile profile(memory.area);
