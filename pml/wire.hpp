@@ -80,14 +80,16 @@ struct DataPrefix {
 };
 struct Done {
   uint64_t sender;
-  uint64_t error;
+  uint32_t error;
+  uint32_t spent = 0;  // from match to end, in kSpentNs; 0: unknown
 };
+inline constexpr int64_t kSpentNs = 16;
 struct ContextTold {
   LongContext id;
   uint64_t index;
 };
 /// A cancelled message has this Done::error.
-inline constexpr uint64_t kWithdrawn = UINT64_MAX;
+inline constexpr uint32_t kWithdrawn = UINT32_MAX;
 struct Withdraw {
   uint64_t sender;
 };

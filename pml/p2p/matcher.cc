@@ -23,9 +23,9 @@ bool of_user(uint32_t context, const core::Communicator& communicator) noexcept 
 TERN_COLD void note_match(RecvRequest& request, const PeerState& peer, const btl::Header& header,
                           bool posted) noexcept {
   const Envelope& from = request.from;
-  if (from.plane != Plane::kUser || from.communicator->notes == nullptr) return;
-  request.notes.message =
-      from.communicator->notes->received.next(source_of(from, peer, header), header.tag);
+  trace::CommNotes* const notes = from.communicator->notes.get();
+  if (from.plane != Plane::kUser || notes == nullptr) return;
+  request.notes.message = notes->received.next(source_of(from, peer, header), header.tag);
   request.notes.matched_ns = posted ? trace::now() : 0;
 }
 
@@ -169,9 +169,8 @@ int Matcher::take_out(const Envelope& from, Message& message, Matched** matched,
   *matched = new (std::nothrow) Matched(from, message);
   if (*matched == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a message handle");
   *outcome = outcome_of(message, from);
-  if (trace::is_on() && from.communicator->notes != nullptr)
-    (*matched)->number =
-        from.communicator->notes->received.next(outcome->source, message.header.tag);
+  if (trace::CommNotes* const notes = from.communicator->notes.get(); notes != nullptr)
+    (*matched)->number = notes->received.next(outcome->source, message.header.tag);
   unexpected_.remove(message);
   ++from.communicator->pending;
   channel_.process.handles.insert(**matched);

@@ -26,10 +26,8 @@ int wait_for(core::Request& request, core::Progress& progress, core::Outcome* ou
   progress.wait([&request] { return request.done(); },
                 [&request](WaitReport* report) { request.describe(report); });
   const int error = request.outcome.error;
-  if (outcome != nullptr) {
-    *outcome = request.outcome;
-    if (trace::is_on()) trace::last_matched() = {request.notes.message, request.notes.matched_ns};
-  }
+  if (outcome != nullptr) *outcome = request.outcome;
+  if (trace::is_on()) trace::last_matched() = {request.notes.message, request.notes.matched_ns};
   const int code = TERN_LIKELY(error == MPI_SUCCESS)
                        ? MPI_SUCCESS
                        : fail(error, "%s",
@@ -40,9 +38,9 @@ int wait_for(core::Request& request, core::Progress& progress, core::Outcome* ou
 }
 
 TERN_COLD void note_match(const Envelope& from, int tag, bool waited) noexcept {
-  if (from.plane != Plane::kUser || from.communicator->notes == nullptr) return;
-  trace::last_matched() = {from.communicator->notes->received.next(from.rank, tag),
-                           waited ? trace::now() : 0};
+  trace::CommNotes* const notes = from.communicator->notes.get();
+  if (from.plane != Plane::kUser || notes == nullptr) return;
+  trace::last_matched() = {notes->received.next(from.rank, tag), waited ? trace::now() : 0};
 }
 
 }  // namespace

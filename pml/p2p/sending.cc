@@ -38,6 +38,7 @@ bool Sending::emit(SendRequest& request) noexcept {
   if (TERN_UNLIKELY(request.lost != MPI_SUCCESS)) return transfers_.announce_lost(request);
   // A message to the own rank may complete inside emit, with the request gone on return.
   const bool complete = eager && request.mode != Mode::kSynchronous;
+  if (!complete) request.notes.matched_ns = 0;
   if (!(eager ? eager_.emit(request) : transfers_.announce(request))) return false;
   peer.sent.count(bytes, eager);
   if (complete)

@@ -14,6 +14,7 @@
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "pml/prefix.hpp"
+#include "trace/recorder.hpp"
 
 namespace tern::pml {
 namespace {
@@ -22,6 +23,16 @@ template <class Request>
 Request* find(const ProtocolContext& context, uint64_t handle, const PeerState& peer) noexcept {
   auto* request = dynamic_cast<Request*>(context.process.handles.find<core::Request>(handle));
   return request != nullptr && request->peer == &peer ? request : nullptr;
+}
+
+TERN_COLD uint32_t spent_since(int64_t begin_ns) noexcept {
+  const int64_t spent = (trace::now() - begin_ns) / wire::kSpentNs;
+  return static_cast<uint32_t>(std::clamp<int64_t>(spent, 1, UINT32_MAX));
+}
+
+/// The receiver has matched the message `ago` ns before.
+TERN_COLD void note_match(SendRequest& request, int64_t ago) noexcept {
+  if (request.notes.matched_ns == 0) request.notes.matched_ns = trace::now() - ago;
 }
 
 TERN_COLD std::string out_of_memory(size_t bytes) noexcept {
@@ -107,6 +118,7 @@ void Transfers::receive(RecvRequest& request, const btl::Header& header,
   const wire::Rts& rts = announced.rts;
   core::Outcome& outcome = request.outcome;
   if (TERN_UNLIKELY(request.pends)) request.resume();
+  if (trace::is_on()) request.notes.transfer_ns = trace::now();
   outcome.source = source_of(request.from, *request.peer, header);
   outcome.tag = header.tag;
   if (TERN_UNLIKELY(request.peer->fate.dead_locked()))
@@ -190,6 +202,7 @@ void Transfers::take(const PeerState& from, const wire::Go& go,
   const Protocol* const protocol = request == nullptr ? nullptr : chosen_by(*request, go);
   if (protocol == nullptr) return ignore("ignored a CTS for a send that needs none");
   auto& transfer = request->transfer;
+  if (trace::is_on()) note_match(*request, 0);
   request->awaits =
       protocol->acknowledged ? SendRequest::Awaits::kDone : SendRequest::Awaits::kNothing;
   transfer.partner = go.receiver;
@@ -224,6 +237,7 @@ void Transfers::take(const PeerState& from, const wire::Done& done) noexcept {
   if (request == nullptr || request->awaits == SendRequest::Awaits::kNothing)
     return ignore("ignored a completion for a send that needs none");
   sending_.remove(*request);
+  if (trace::is_on()) note_match(*request, done.spent * wire::kSpentNs);
   if (done.error == wire::kWithdrawn) {
     request->outcome.cancelled = true;
     return context_.requests.finish(*request, MPI_SUCCESS);
@@ -341,7 +355,8 @@ void Transfers::end(RecvRequest& request, const Failure& failure) noexcept {
   if (!request.abandoned && (protocol == nullptr || protocol->acknowledged))
     context_.outbox.send_control(
         *request.peer, wire::kDone,
-        wire::Done{request.transfer.partner, static_cast<uint64_t>(failure.code)});
+        wire::Done{request.transfer.partner, static_cast<uint32_t>(failure.code),
+                   trace::is_on() ? spent_since(request.notes.transfer_ns) : 0});
   if (TERN_LIKELY(failure.code == MPI_SUCCESS))
     context_.requests.finish(request, MPI_SUCCESS);
   else

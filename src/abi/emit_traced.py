@@ -5,6 +5,8 @@ Twins have files of their own, because the compiler inlines less into the entry 
 
 QUIET = ('abi', 'info', 'errhandler', 'attribute', 'status', 'datatype', 'op', 'group', 'tool', 'trace')  # chapters of local calls
 BEGUN_BY_CALL = ('Init', 'Init_thread', 'Session_init')  # start the recorder
+# Each rank of this number gets a block of the given size.
+BLOCKS = {'Alltoall': 'peers', 'Reduce_scatter_block': 'members', 'Scatter': 'peers', 'Neighbor_alltoall': 'outdegree'}
 DONE = {'kSendStart': 'kSendDone', 'kReceiveStart': 'kReceiveDone', 'kCollectiveStart': 'kCollectiveDone'}
 
 
@@ -30,7 +32,12 @@ class Twin:
         self.enqueued = self.f.name.endswith('_enqueue')
         self.message = next((p for p in self.params if p.kind == 'message' and p.direction != 'out'), None)
         self.final = self.final_kind()
-        self.kind = 'kCall' if self.init or self.enqueued else self.final
+        self.kind = self.recorded_kind()
+
+    def recorded_kind(self):
+        if self.enqueued and self.final == 'kCollective':
+            return 'kCollectiveStart'  # ends on the stream
+        return 'kCall' if self.init or self.enqueued else self.final
 
     def has(self, *kinds):
         return any(kind in self.kinds for kind in kinds)
@@ -79,10 +86,21 @@ class Twin:
             if p.kind != 'datatype' or p.direction != 'in':
                 continue
             before = self.params[:at]
-            buffer = next((q for q in reversed(before) if q.kind in ('buffer', 'inplace')), None)
+            buffers = self.buffers(before)
             count = next((q for q in reversed(before) if q.kind in ('count', 'longcount')), None)
-            if buffer and (count or self.f.name in ('Compare_and_swap', 'Fetch_and_op')):
-                found.append((buffer, count, p))
+            if count or self.f.name in ('Compare_and_swap', 'Fetch_and_op'):
+                found += [(buffer, count, p) for buffer in buffers]
+        return found
+
+    @staticmethod
+    def buffers(before):
+        """The buffers since the last datatype: two in reductions."""
+        found = []
+        for p in reversed(before):
+            if p.kind == 'datatype':
+                break
+            if p.kind in ('buffer', 'inplace'):
+                found.insert(0, p)
         return found
 
     def data(self):
@@ -98,6 +116,11 @@ class Twin:
             lines.append(f'if ({" && ".join(conditions)}) {line}' if conditions else line)
             if self.final in ('kSend', 'kSendStart', 'kReceiveStart', 'kOneSided', 'kFile'):
                 break
+        base = self.f.base or self.f.name
+        if base in BLOCKS:
+            sends = 'traced.is_root(root)' if base == 'Scatter' else ''
+            call = f'traced.blocks(traced.{BLOCKS[base]}());'
+            lines.append(f'if ({sends}) {call}' if sends else call)
         return lines
 
     # -- the text
@@ -120,7 +143,7 @@ class Twin:
         if self.f.chapter == 'partitioned' and self.init:
             return [f'traced.address({(dest + source)[0]}, {tags[0]});', 'traced.partitioned();']
         if self.f.home == 'coll' or self.f.chapter == 'dynamic':
-            return [f'traced.peer({name});' for name in self.named('root')]
+            return [f'traced.root({name});' for name in self.named('root')]
         starts = not (self.init or self.enqueued)
         lines = []
         if dest:
@@ -138,6 +161,8 @@ class Twin:
         lines += self.envelope()
         if self.is_collective() and not self.init:
             lines.append('traced.collective();')
+        if self.enqueued:
+            lines.append('traced.enqueued();')
         if self.f.name in ('Start', 'Startall'):
             lines.append('traced.start(count, array_of_requests);' if self.f.name == 'Startall' else
                          'if (request != nullptr) traced.start(1, request);')

@@ -9,7 +9,6 @@
 #include "api/errors.hpp"
 #include "base/error.hpp"
 #include "pml/pml.hpp"
-#include "trace/lines.hpp"
 
 namespace tern::abi {
 namespace {
@@ -91,15 +90,14 @@ std::string name_of(const core::Communicator& comm, const core::Process& process
 TERN_COLD void define_comm(core::Communicator& comm) noexcept {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
-  if (comm.notes != nullptr) return;
+  if (comm.notes.get() != nullptr) return;
   try {
     auto notes = std::make_unique<trace::CommNotes>();
-    notes->number = trace::next_comm();
     core::Process& process = comm.process();
-    trace::define(trace::line({"comm", std::to_string(notes->number), key_of(comm),
-                               name_of(comm, process), members_of(process, &comm.group()),
-                               members_of(process, comm.remote_group())}));
-    comm.notes = std::move(notes);
+    trace::define({key_of(comm), name_of(comm, process), members_of(process, &comm.group()),
+                   members_of(process, comm.remote_group())},
+                  notes.get());
+    comm.notes.set(std::move(notes));
   } catch (const std::exception&) {  // records without a communicator
   }
 }
@@ -131,11 +129,11 @@ RecordKind start_of(RecordKind done) noexcept {
 }
 
 uint64_t next_send(core::Communicator& comm, int dest, int tag) noexcept {
-  if (comm.notes == nullptr || dest == MPI_PROC_NULL) return 0;
-  trace::CommNotes& notes = *comm.notes;
-  notes.sending.lock();
-  const uint64_t number = notes.sent.next(dest, tag);
-  notes.sending.unlock();
+  trace::CommNotes* const notes = comm.notes.get();
+  if (notes == nullptr || dest == MPI_PROC_NULL) return 0;
+  notes->sending.lock();
+  const uint64_t number = notes->sent.next(dest, tag);
+  notes->sending.unlock();
   return number;
 }
 
@@ -162,6 +160,7 @@ void note(core::Request& request, const trace::Record& record, RecordKind done) 
   trace::RequestNotes& notes = request.notes;
   notes.done = done;
   notes.comm = record.comm;
+  notes.group = record.group;
   notes.peer = record.peer;
   notes.tag = record.tag;
   notes.flags = record.flags;
@@ -174,8 +173,11 @@ void note(core::Request& request, const trace::Record& record, RecordKind done) 
 void Traced::take(core::Communicator* comm) noexcept {
   if (comm == nullptr) return;
   comm_ = comm;
-  if (comm->notes == nullptr) define_comm(*comm);
-  if (comm->notes != nullptr) open_.record.comm = comm->notes->number;
+  if (TERN_UNLIKELY(comm->notes.get() == nullptr)) define_comm(*comm);
+  if (const trace::CommNotes* const notes = comm->notes.get(); notes != nullptr) {
+    open_.record.comm = notes->number;
+    open_.record.group = notes->group;
+  }
   if (comm->inter()) open_.record.flags |= trace::kStranger;
 }
 
@@ -239,8 +241,9 @@ void Traced::receive_too(int source, int tag) noexcept {
 }
 
 void Traced::collective() noexcept {
-  if (comm_ != nullptr && comm_->notes != nullptr)
-    open_.record.number = comm_->notes->collectives.fetch_add(1, std::memory_order_relaxed) + 1;
+  trace::CommNotes* const notes = comm_ == nullptr ? nullptr : comm_->notes.get();
+  if (notes != nullptr)
+    open_.record.number = notes->collectives.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 void Traced::take_status(trace::Record& record) noexcept {
@@ -254,8 +257,8 @@ void Traced::take_status(trace::Record& record) noexcept {
 void Traced::give_back_number() noexcept {
   trace::Record& record = open_.record;
   const bool sends = record.kind == RecordKind::kSend || record.kind == RecordKind::kSendStart;
-  if (!sends || record.number == 0 || comm_ == nullptr || comm_->notes == nullptr) return;
-  trace::CommNotes& notes = *comm_->notes;
+  if (!sends || record.number == 0 || comm_ == nullptr || comm_->notes.get() == nullptr) return;
+  trace::CommNotes& notes = *comm_->notes.get();
   notes.sending.lock();
   notes.sent.take_back(record.peer, record.tag, record.number);
   notes.sending.unlock();
@@ -270,7 +273,9 @@ int Traced::end(int code) noexcept {
       take_status(record);
       const trace::Matched& matched = trace::last_matched();
       if (record.number == 0) record.number = matched.number;
-      trace::note_arrival(open_, record.peer, matched.when_ns);
+      trace::note_wait(open_, trace::Waited::kSender, record.peer, matched.when_ns);
+    } else if (record.kind == RecordKind::kSend && (record.flags & trace::kRendezvous) != 0) {
+      trace::note_wait(open_, trace::Waited::kReceiver, record.peer, trace::last_matched().when_ns);
     }
   }
   trace::end(open_, code == MPI_SUCCESS ? MPI_SUCCESS : api::class_of(code));

@@ -31,6 +31,15 @@ class Traced {
   void on(MPI_File file) noexcept;
   void on(MPI_Message message) noexcept;
   void peer(int rank) noexcept { open_.record.peer = rank_of(rank); }
+  /// The root of a collective between two groups is MPI_ROOT in its own group.
+  void root(int rank) noexcept {
+    open_.record.peer = rank == MPI_ROOT ? trace::kRootHere : rank_of(rank);
+    if (rank == MPI_PROC_NULL) open_.record.bytes = -1;
+  }
+  /// The data has a block for each of `count` ranks.
+  void blocks(int count) noexcept {
+    if (open_.record.bytes > 0) open_.record.bytes *= count;
+  }
   void tag(int tag) noexcept { open_.record.tag = tag == MPI_ANY_TAG ? -1 : tag; }
   /// The data of the call; a further call adds. MPI_IN_PLACE and unknown types count nothing.
   void data(const void* buffer, MPI_Count count, MPI_Datatype type) noexcept;
@@ -70,6 +79,10 @@ class Traced {
   /// The receive of a send-receive.
   void receive_too(int source, int tag) noexcept;
   void collective() noexcept;
+  /// The runs on the stream refer to this call.
+  void enqueued() noexcept {
+    if (open_.live) open_.record.request = trace::next_request();
+  }
   /// MPI_Start: a record for each request.
   void start(int count, const MPI_Request* requests) noexcept;
   /// The status for the body: the user's, or an own status.

@@ -17,6 +17,7 @@
 #include "io/file.hpp"
 #include "mpix.h"
 #include "rma/window.hpp"
+#include "trace/recorder.hpp"
 
 namespace tern::api {
 namespace {
@@ -250,6 +251,7 @@ void flush_output() noexcept {
 
 void abort_job(core::Process* process, int code, const char* text) noexcept {
   flush_output();
+  if (trace::is_on()) trace::abandon();
   if (process != nullptr && process->boot != nullptr) process->boot->abort(code, text);
   std::_Exit(code == 0 || (code & 0xff) != 0 ? code & 0xff : 1);
 }

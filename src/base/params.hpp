@@ -58,7 +58,7 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "profile as JSON as well (mpirun --profile)")                                                  \
   X(trace, "TERN_TRACE", Text, "", one_of(nullptr), own(),                                         \
     "file for a record of every call, which tern_trace reads (mpirun --trace). Without Tern's "    \
-    "mpirun each rank writes FILE.RANK")                                                           \
+    "mpirun each rank writes FILE.RANK. 0: no trace")                                              \
   X(trace_buffer, "TERN_TRACE_BUFFER", Size, 4194304, between(4096, 1073741824), own(),            \
     "bytes of memory per thread for records on their way to the file. A full buffer loses its "    \
     "oldest records, and the trace counts them")                                                   \
@@ -349,6 +349,7 @@ class Params {
   [[nodiscard]] bool checks_arguments() const { return check != "0"; }
   /// Whether TERN_EXPLAIN asks for sentences rather than JSON.
   [[nodiscard]] bool explains_in_words() const { return explain == "1"; }
+  [[nodiscard]] bool wants_trace() const { return !trace.empty() && trace != "0"; }
   [[nodiscard]] bool wants_profile() const { return !profile.empty() && profile != "0"; }
   /// The file for the profile; empty: the page alone.
   [[nodiscard]] std::string profile_file() const { return profile == "1" ? "" : profile; }

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "core/membership.hpp"
@@ -61,7 +60,7 @@ class ContextNames {
 
   ContextNames(Process& process, ContextId id, uint32_t index) noexcept;
 
-  std::unique_ptr<trace::CommNotes> notes;  // made by the first recorded call
+  trace::CommNotesPlace notes;
 
   [[nodiscard]] Channel& channel() const noexcept { return channel_; }
   [[nodiscard]] ContextId id() const noexcept { return {creator_, counter_}; }

@@ -68,7 +68,8 @@ void Request::record_completion() noexcept {
     record.detail = static_cast<uint32_t>(outcome.error);
   }
   const bool receives = notes.done == trace::RecordKind::kReceiveDone;
-  trace::complete(record, receives ? notes.matched_ns : 0);
+  const bool met = (notes.flags & trace::kRendezvous) != 0;
+  trace::complete(record, receives || met ? notes.matched_ns : 0);
   set_record(0);
 }
 

@@ -34,6 +34,11 @@ class Control {
   static constexpr uint64_t kOneWriter = uint64_t{1} << kWriterShift;
   static constexpr uint64_t kWanted = uint64_t{1} << 31;
 
+  /// -1: no writer. `word`: of a lock.
+  [[nodiscard]] static constexpr int writer_of(uint64_t word) noexcept {
+    return static_cast<int>(word >> kWriterShift) - 1;
+  }
+
   Control() = default;
   Control(std::byte* block, int ranks) noexcept
       : block_(block), ranks_(static_cast<size_t>(ranks)) {}

@@ -7,12 +7,13 @@
 #include "base/clock.hpp"
 #include "base/relax.hpp"
 #include "rma/lock_word.hpp"
+#include "trace/recorder.hpp"
 
 namespace tern::rma {
 
 int Locks::dead_holder(int target) noexcept {
   const uint64_t word = targets_[target].control.head().lock.load();
-  const auto writer = static_cast<int>(word >> Control::kWriterShift) - 1;
+  const auto writer = Control::writer_of(word);
   if (writer >= targets_.size()) return -1;
   if (writer >= 0) return targets_.has_died(writer) ? writer : -1;
   for (int i = 0; i < targets_.size(); ++i) {
@@ -81,6 +82,15 @@ int Locks::await_own(bool exclusive) noexcept {
 }
 
 int Locks::take_late(int target, bool exclusive) noexcept {
+  if (!trace::is_on()) return take_after_others(target, exclusive);
+  const Control control = targets_[target].control;
+  const int holder = control.valid() ? Control::writer_of(control.head().lock.load()) : -1;
+  const int code = take_after_others(target, exclusive);
+  trace::note_wait(trace::Waited::kLock, holder < targets_.size() ? holder : -1);
+  return code;
+}
+
+int Locks::take_after_others(int target, bool exclusive) noexcept {
   const Control control = targets_[target].control;
   if (!control.valid()) {
     const int code = accesses_.messages->ask_lock(target, exclusive);
@@ -114,7 +124,7 @@ int Locks::take_late(int target, bool exclusive) noexcept {
 
 void Locks::describe(int target, bool exclusive, WaitReport* report) {
   const uint64_t word = targets_[target].control.head().lock.load();
-  const auto writer = static_cast<int>(word >> Control::kWriterShift) - 1;
+  const auto writer = Control::writer_of(word);
   report->words += strf("the %s lock of rank %d in %s", exclusive ? "exclusive" : "shared", target,
                         targets_.words().c_str());
   const auto held_by = [&](int holder) {

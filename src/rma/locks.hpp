@@ -31,6 +31,7 @@ class Locks {
  private:
   [[nodiscard]] int take(int target, bool exclusive) noexcept;
   [[nodiscard]] int take_late(int target, bool exclusive) noexcept;
+  [[nodiscard]] int take_after_others(int target, bool exclusive) noexcept;
   [[nodiscard]] int take_all();
   [[nodiscard]] int await_word(int target, bool exclusive) noexcept;
   [[nodiscard]] int await_own(bool exclusive) noexcept;

@@ -13,6 +13,7 @@
 #include "core/request.hpp"
 #include "mpi.h"
 #include "stream/track.hpp"
+#include "trace/recorder.hpp"
 
 namespace tern::stream {
 
@@ -28,6 +29,7 @@ class Call {
   int passes = 1;
   /// If `overlaps`, a pass may begin before the previous pass has ended.
   bool overlaps = false;
+  trace::Enqueued traced;
 
   /// admit() runs before anything is enqueued or recorded, and may refuse.
   [[nodiscard]] virtual int admit(const Capture& /*capture*/) noexcept { return MPI_SUCCESS; }

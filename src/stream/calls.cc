@@ -45,6 +45,7 @@ int Calls::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
                 "in this capture");
   if (const int code = call->admit(capture); code != MPI_SUCCESS) return code;
   *admitted = true;
+  if (trace::is_on()) call->traced = trace::enqueued();
   try {
     const uint32_t number = enter(call, capture.active);
     bool told = capture.active;

@@ -76,6 +76,7 @@ class Calls {
     int next = 0;
     int ended = 0;
     int code = 0;
+    int64_t begin_ns = 0;  // of the first pass, for records
     bool captured = false;
     // Guarded by mutex_:
     int cut = 0;     // passes in the stream if a failure cut the call

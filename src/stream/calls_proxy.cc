@@ -58,6 +58,7 @@ void Calls::take(uint32_t number) noexcept {
   const int pass = entry->next;
   entry->next = pass + 1 == call.passes ? 0 : pass + 1;
   if (pass == 0) entry->code = MPI_SUCCESS;
+  if (pass == 0 && trace::is_on()) entry->begin_ns = trace::now();
   Flight flight{number, {&call, pass, {}}};
   if (entry->code == MPI_SUCCESS) entry->code = poison;
   if (TERN_UNLIKELY(fate.dead() && entry->captured && entry->code == MPI_SUCCESS)) {
@@ -105,14 +106,19 @@ void Calls::finish(const Flight& flight, int code) noexcept {
   Call& call = *flight.pass.call;
   if (code != MPI_SUCCESS) call.failed(code);
   bool over = false, waits = true;
+  int64_t ran_since = 0;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     ActiveCall& entry = entries_[flight.number - 1];
     const bool last = ++entry.ended == (entry.cut == 0 ? call.passes : entry.cut);
-    if (last) entry.ended = 0;
+    if (last) {
+      entry.ended = 0;
+      ran_since = entry.begin_ns;
+    }
     waits = entry.cut == 0 || flight.pass.number < entry.heard;
     over = last && !entry.captured;
   }
+  if (trace::is_on() && ran_since != 0) trace::record_run(call.traced, ran_since);
   system_fence();
   if (waits) board_.done_of(flight.pass.number).here->store(1, std::memory_order_release);
   if (over) leave(flight.number);

@@ -63,8 +63,11 @@ int CommStream::enqueue(std::shared_ptr<Call> call) noexcept {
 
 int CommStream::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
   if (call->passes == 0) return MPI_SUCCESS;
-  return calls_ ? calls_->put(std::move(call), admitted)
-                : run_now(communicator_.channel().progress, *call, chunk_);
+  if (calls_) return calls_->put(std::move(call), admitted);
+  const int64_t begin_ns = trace::is_on() ? trace::now() : 0;
+  const int code = run_now(communicator_.channel().progress, *call, chunk_);
+  if (trace::is_on()) trace::record_run(trace::enqueued(), begin_ns);
+  return code;
 }
 
 void CommStream::put_end() noexcept {

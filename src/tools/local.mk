@@ -49,7 +49,7 @@ mpirun_sources += \
   src/boot/known_worlds.cc src/boot/pmix_library.cc src/boot/process_set.cc src/boot/questions.cc src/boot/shared_job.cc \
   src/boot/spawn_request.cc \
   src/topo/core_hold.cc src/topo/cpus.cc src/topo/hwloc_library.cc src/topo/machine.cc \
-  src/trace/drain.cc src/trace/page.cc src/trace/trace_file.cc
+  src/trace/claim.cc src/trace/drain.cc src/trace/page.cc src/trace/trace_file.cc
 nodist_libmpirun_la_SOURCES = gen/coll/algorithm_words.cc
 
 bin_PROGRAMS += mpirun

@@ -31,6 +31,20 @@ void Drain::run_definitions() {
   definitions_ = end;
 }
 
+void Drain::run_passing() {
+  if (area_.sizes().ring_records == 0) return;
+  AreaHead& head = area_.head();
+  const uint64_t taken = head.passed.load(std::memory_order_relaxed);
+  const uint64_t bytes = head.passing.load(std::memory_order_acquire) - taken;
+  if (bytes == 0 || bytes > kPassingBytes) return;
+  const size_t at = taken % kPassingBytes;
+  const size_t first = std::min<size_t>(bytes, kPassingBytes - at);
+  lines_.assign(area_.passing() + at, first);
+  lines_.append(area_.passing(), bytes - first);
+  head.passed.store(taken + bytes, std::memory_order_release);
+  file_.definitions(process_, lines_);
+}
+
 // The writer never waits. A record is whole if the writer has not come around to its place during
 // the copy; the place after the last written record may be in work.
 size_t Drain::run_ring(uint32_t index) {
@@ -65,11 +79,13 @@ size_t Drain::run() {
   announce();
   // Records refer to earlier lines. Lines are cheap to look at, so both are read once more.
   run_definitions();
+  run_passing();
   const uint32_t count = rings();
   rings_.resize(std::max<size_t>(rings_.size(), count));
   size_t found = 0;
   for (uint32_t i = 0; i < count; ++i) found += run_ring(i);
   run_definitions();
+  run_passing();
   return found;
 }
 
@@ -82,7 +98,7 @@ void Drain::draw_open(uint32_t index, int64_t now) {
   open.peer = kNoPeer;
   open.tag = -1;
   open.bytes = -1;
-  open.comm = open.request = open.detail = open.reserved = 0;
+  open.comm = open.request = open.detail = open.group = 0;
   open.number = 0;
   file_.records(process_, index, 0, &open, 1);
   ++records_;
@@ -95,7 +111,9 @@ void Drain::finish(const std::string& words, bool killed) {
   const int64_t now = now_ns();
   for (uint32_t i = 0; killed && i < rings(); ++i) draw_open(i, now);
   const uint64_t lost = lost_ + area_.head().lost.load(std::memory_order_relaxed);
-  file_.definitions(process_, line({"end", std::to_string(records_), std::to_string(lost), words}));
+  const uint64_t lines = area_.head().lost_lines.load(std::memory_order_relaxed);
+  file_.definitions(process_, line({"end", std::to_string(records_), std::to_string(lost), words,
+                                    std::to_string(lines)}));
 }
 
 }  // namespace tern::trace

@@ -39,6 +39,7 @@ class Drain {
   };
   void announce();
   void run_definitions();
+  void run_passing();
   size_t run_ring(uint32_t index);
   void draw_open(uint32_t index, int64_t now);
   [[nodiscard]] uint32_t rings() const noexcept;
@@ -51,6 +52,7 @@ class Drain {
   uint64_t definitions_ = 0, records_ = 0, lost_ = 0;
   std::vector<Ring> rings_;
   std::vector<Record> copy_;
+  std::string lines_;
 };
 
 }  // namespace tern::trace

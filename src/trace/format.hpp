@@ -74,6 +74,7 @@ enum RecordFlags : uint8_t {
 inline constexpr int32_t kNoPeer = -1;
 inline constexpr int32_t kAnyPeer = -2;
 inline constexpr int32_t kProcNull = -3;
+inline constexpr int32_t kRootHere = -4;  // the root of a collective between two groups
 
 /// Times are nanoseconds of the host's CLOCK_MONOTONIC; lines "clock" lead to the job's time.
 struct Record {
@@ -81,7 +82,7 @@ struct Record {
   uint16_t function;  // line "function"
   RecordKind kind;
   uint8_t flags;
-  int32_t peer;      // rank in the communicator, or the root; kNoPeer, kAnyPeer, kProcNull
+  int32_t peer;      // rank in the communicator, or the root; or a constant above
   int32_t tag;       // -1: none
   uint32_t comm;     // line "comm"; 0: none
   int64_t bytes;     // sent or received by this process; -1: unknown
@@ -90,7 +91,7 @@ struct Record {
   uint64_t number;   // messages: n-th, from 1, of (comm, peer, tag) in this direction, by the
                      // order of matching; collectives: n-th call on the communicator; 0: unknown
   uint32_t detail;   // line "detail": transport, protocol, algorithm; 0: none
-  uint32_t reserved;
+  uint32_t group;    // line "group": the members of `comm`; 0: unknown
 };
 static_assert(sizeof(Record) == 64);
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -83,7 +84,9 @@ class OwnDrain {
     const std::lock_guard<std::mutex> lock(mutex_);
     drain();
   }
-  void end() noexcept {
+  /// `how`: as in the line "end"; empty: by the state of MPI. An aborted process draws open calls.
+  void end(const char* how = "") noexcept {
+    if (::getpid() != owner_) return;  // a child of fork() has no thread
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (stopping_) return;
@@ -92,7 +95,8 @@ class OwnDrain {
     wake_.notify_all();
     thread_.join();
     const bool finalised = area_.head().ended.load() != 0;
-    drain_.finish(finalised ? "finalised" : "exit", false);
+    const bool aborted = *how != '\0';
+    drain_.finish(aborted ? how : finalised ? "finalised" : "exit", aborted);
     complain();
   }
 
@@ -123,6 +127,7 @@ class OwnDrain {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
+  const pid_t owner_ = ::getpid();
   std::thread thread_;
 };
 
@@ -151,9 +156,11 @@ bool Memory::open_inherited(int rank, std::string* remark) {
   if (words == nullptr || std::sscanf(words, "%d %llu", &fd, &records) != 2) return false;
   const AreaSizes sizes{records};
   map_ = map_area(fd, sizes, rank);
-  if (!map_.valid() && mpirun != nullptr) {
-    const Fd opened = open_of_process(std::atoi(mpirun), fd, O_RDWR);
-    if (opened.valid()) map_ = map_area(opened.get(), sizes, rank);
+  if (map_.valid()) {
+    shared_ = Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  } else if (mpirun != nullptr) {
+    shared_ = open_of_process(std::atoi(mpirun), fd, O_RDWR);
+    if (shared_.valid()) map_ = map_area(shared_.get(), sizes, rank);
   }
   if (!map_.valid()) {
     *remark = "this rank is not recorded: mpirun's memory for records cannot be mapped";
@@ -179,10 +186,7 @@ void Memory::make_own(const Start& what) {
   drain_ = std::make_unique<OwnDrain>(
       path, area_, ProcessFacts{0, what.rank, what.size, what.host, own_command()});
   at_exit = drain_.get();
-  static const pid_t owner = ::getpid();
-  std::atexit([] {
-    if (::getpid() == owner) at_exit->end();  // not in a child of fork()
-  });
+  std::atexit([] { at_exit->end(); });
 }
 
 std::string Memory::open(const Start& what) {
@@ -197,10 +201,24 @@ std::string Memory::open(const Start& what) {
   return remark;
 }
 
+std::string Memory::first_definitions() const {
+  const Mapping map = shared_.valid() ? map_area(shared_.get(), area_.sizes(), 0) : Mapping();
+  if (!map.valid()) return {};
+  const Area first(map.data(), area_.sizes());
+  if (first.head().pid.load(std::memory_order_acquire) == 0) return {};
+  return {first.definitions(),
+          std::min<uint64_t>(first.head().definitions.load(std::memory_order_acquire),
+                             kDefinitionBytes)};
+}
+
 void Memory::leave() noexcept {
   area_.head().end_ns.store(now_ns());
   area_.head().ended.store(1);
   if (drain_ != nullptr) drain_->run_once();
+}
+
+void Memory::abandon() noexcept {
+  if (drain_ != nullptr) drain_->end("aborted");
 }
 
 }  // namespace tern::trace

@@ -24,6 +24,7 @@ struct Start {
   int rank = 0, size = 1;
   std::string host;
   int64_t begin_ns = 0;
+  bool ranges = false;  // for a profiler: ranges.hpp
 };
 
 class Memory {
@@ -35,8 +36,13 @@ class Memory {
   [[nodiscard]] const Area& area() const noexcept { return area_; }
   /// Whether mpirun reads the area.
   [[nodiscard]] bool is_mpiruns() const noexcept { return is_mpiruns_; }
+  /// The definitions of rank 0 so far, if mpirun reads the areas and rank 0 records; else empty.
+  /// Throws std::bad_alloc.
+  [[nodiscard]] std::string first_definitions() const;
   /// MPI has ended in this process.
   void leave() noexcept;
+  /// The process ends at once, without exit(): writes the rest of the own file.
+  void abandon() noexcept;
 
  private:
   [[nodiscard]] bool open_inherited(int rank, std::string* remark);
@@ -46,6 +52,7 @@ class Memory {
   Mapping map_;
   Area area_;
   bool is_mpiruns_ = false;
+  Fd shared_;  // mpirun's areas
   std::unique_ptr<OwnDrain> drain_;
 };
 

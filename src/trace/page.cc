@@ -32,18 +32,18 @@ class Names {
       rest.remove_prefix(end + 1);
     }
   }
-  struct Comm {
-    std::string key, name;
+  struct Group {
+    std::string key, name;     // the key is equal on both sides of an inter-communicator
     std::vector<int> members;  // world ranks
   };
   [[nodiscard]] std::string function(uint32_t number) const { return value(functions_, number); }
   [[nodiscard]] std::string site(uint32_t number) const { return value(sites_, number); }
   /// Texts of frames, from rank 0.
   [[nodiscard]] const std::map<std::string, std::string>& sources() const { return sources_; }
-  [[nodiscard]] const Comm& comm(uint32_t number) const {
-    static const Comm none;
-    const auto found = comms_.find(number);
-    return found == comms_.end() ? none : found->second;
+  [[nodiscard]] const Group& group(uint32_t number) const {
+    static const Group none;
+    const auto found = groups_.find(number);
+    return found == groups_.end() ? none : found->second;
   }
 
  private:
@@ -71,13 +71,16 @@ class Names {
     const auto number = static_cast<uint32_t>(std::strtoul(fields[1].c_str(), nullptr, 10));
     if (fields[0] == "function") functions_[number] = fields[2];
     if (fields[0] == "site") sites_[number] = fields[2];
-    if (fields[0] == "comm" && fields.size() > 5)
-      comms_[number] = {fields[2], fields[3], ranks_of(fields[5] == "-" ? fields[4] : fields[5])};
+    if (fields[0] == "group" && fields.size() > 4) {
+      const auto& [low, high] = std::minmax(fields[3], fields[4]);
+      groups_[number] = {low + "|" + high, fields[2],
+                         ranks_of(fields[4] == "-" ? fields[3] : fields[4])};
+    }
   }
 
   Table functions_, sites_;
   std::map<std::string, std::string> sources_;
-  std::unordered_map<uint32_t, Comm> comms_;
+  std::unordered_map<uint32_t, Group> groups_;
 };
 
 /// "solve" of "/path/program(solve+0x1f)"; "program+0x11f9" without a symbol.
@@ -110,16 +113,27 @@ std::string count_in_words(double value) {
   return value < 1e10 ? strf("%.0f M", value * 1e-6) : strf("%.0f G", value * 1e-9);
 }
 
-const char* cure_of(WaitState::Kind kind) {
-  switch (kind) {
-    case WaitState::Kind::kLateSender:
-      return "send earlier, or let the receiver work until then (MPI_Irecv)";
-    case WaitState::Kind::kLateRank:
-      return "give the late rank less work, or use the nonblocking form";
-    case WaitState::Kind::kEarlyEnd:
-      return "divide the work evenly; the other ranks were done";
-  }
-  return "";
+using Kind = WaitState::Kind;
+
+struct Words {
+  const char *kind, *why, *cure;
+};
+constexpr Words kWords[] = {
+    {"late sender", "sent after the receive was called",
+     "send earlier, or let the receiver work until then (MPI_Irecv)"},
+    {"late receiver", "received after the send was called",
+     "receive earlier (MPI_Irecv), or send this size eagerly (TERN_EAGER_LIMIT)"},
+    {"lock", "held the lock", "hold locks for a shorter time, or lock shared (MPI_LOCK_SHARED)"},
+    {"late rank", "came last", "give the late rank less work, or use the nonblocking form"},
+    {"early end", "ended last", "divide the work evenly; the other ranks were done"},
+};
+const Words& words_of(Kind kind) noexcept { return kWords[static_cast<size_t>(kind)]; }
+
+constexpr Kind kMeasured[] = {Kind::kLateSender, Kind::kLateReceiver, Kind::kLock};
+
+Kind kind_of_wait(const ProfileRow& row, size_t place) noexcept {
+  if (place == 1) return Kind::kLateReceiver;
+  return row.kind == static_cast<uint16_t>(RecordKind::kEpoch) ? Kind::kLock : Kind::kLateSender;
 }
 
 std::string quoted_json(const std::string& text) {
@@ -138,6 +152,7 @@ void Page::add(int rank, const Area& area) {
   if (head.pid.load(std::memory_order_acquire) == 0) return;
   const Names names(area);
   sources_.insert(names.sources().begin(), names.sources().end());
+  lost_lines_ += head.lost_lines.load();
   const int64_t end = head.end_ns.load() != 0 ? head.end_ns.load() : now_ns();
   RankTime time{rank, end - head.begin_ns, 0};
   const auto* const rows = reinterpret_cast<const ProfileRow*>(area.profile());
@@ -151,7 +166,7 @@ void Page::add(int rank, const Area& area) {
       time.run_ns -= row.ns;
       continue;
     }
-    const Names::Comm& comm = names.comm(row.comm);
+    const Names::Group& comm = names.group(row.group);
     Site& site = sites_[{function, names.site(row.site), comm.key}];
     site.comm = comm.name;
     site.kind = static_cast<RecordKind>(row.kind);
@@ -159,18 +174,26 @@ void Page::add(int rank, const Area& area) {
     site.bytes += row.bytes;
     site.ns += row.ns;
     site.most_ns = std::max(site.most_ns, row.most_ns);
-    site.waited_ns += row.waited_ns;
     site.failed += row.failed;
     for (size_t size = 0; size < kSizeClasses; ++size) site.sizes[size] += row.sizes[size];
     site.by_rank[rank] += row.ns;
-    if (row.waited_ns > 0) {
-      const bool known = row.cause >= 0 && static_cast<size_t>(row.cause) < comm.members.size();
-      site.by_cause[known ? comm.members[static_cast<size_t>(row.cause)] : -1] += row.waited_ns;
+    for (size_t place = 0; place < std::size(row.waits); ++place) {
+      const ProfiledWait& wait = row.waits[place];
+      if (wait.ns <= 0) continue;
+      const bool known = wait.cause >= 0 && static_cast<size_t>(wait.cause) < comm.members.size();
+      const int cause = known ? comm.members[static_cast<size_t>(wait.cause)] : -1;
+      site.waited_for[static_cast<size_t>(kind_of_wait(row, place))][cause] += wait.ns;
     }
     time.mpi_ns += row.ns;
   }
   time.run_ns = std::max(time.run_ns, time.mpi_ns);  // the end of MPI_Finalize is later
   ranks_.push_back(time);
+}
+
+int64_t Page::Site::waited(WaitState::Kind what) const {
+  int64_t sum = 0;
+  for (const auto& [cause, part] : waited_for[static_cast<size_t>(what)]) sum += part;
+  return sum;
 }
 
 std::string Page::short_site(const std::string& site) const {
@@ -200,7 +223,7 @@ std::vector<const Page::SiteRow*> Page::by_time() const {
   return rows;
 }
 
-// The calls of one communicator from all sites: members may call from different places.
+// The calls of equal groups from all sites: members may call from different places.
 void Page::add_late_ranks(std::vector<WaitState>* found) const {
   struct Group {
     std::map<int, int64_t> by_rank;
@@ -232,14 +255,17 @@ void Page::add_late_ranks(std::vector<WaitState>* found) const {
 
 std::vector<WaitState> Page::waits() const {
   std::vector<WaitState> found;
-  for (const auto& [key, site] : sites_) {
-    if (site.waited_ns <= 0) continue;
-    const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
-    const auto most = std::max_element(site.by_cause.begin(), site.by_cause.end(), less);
-    const bool clear = most->second * 2 > site.waited_ns;
-    found.push_back({WaitState::Kind::kLateSender, std::get<0>(key), std::get<1>(key),
-                     static_cast<double>(site.waited_ns) * 1e-9, 0, clear ? most->first : -1});
-  }
+  for (const auto& [key, site] : sites_)
+    for (const Kind kind : kMeasured) {
+      const int64_t waited = site.waited(kind);
+      if (waited <= 0) continue;
+      const auto& causes = site.waited_for[static_cast<size_t>(kind)];
+      const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+      const auto most = std::max_element(causes.begin(), causes.end(), less);
+      const bool clear = most->second * 2 > waited;
+      found.push_back({kind, std::get<0>(key), std::get<1>(key), static_cast<double>(waited) * 1e-9,
+                       0, clear ? most->first : -1});
+    }
   add_late_ranks(&found);
   for (WaitState& state : found) state.share = state.seconds / all_seconds();
   std::erase_if(found, [](const WaitState& state) {
@@ -271,21 +297,50 @@ std::string Page::share_lines() const {
       100 * share(*least), least->rank, 100 * share(*most), most->rank);
 }
 
+/// Communicators and outer frames are not shown, so rows that differ only there are one.
+std::vector<std::pair<std::string, Page::Site>> Page::by_words() const {
+  std::vector<std::pair<std::string, Site>> rows;
+  std::map<std::string, size_t> places;
+  for (const SiteRow* const row : by_time()) {
+    const auto& [key, site] = *row;
+    const std::string words = std::get<0>(key) + " at " + short_site(std::get<1>(key));
+    const auto [place, is_new] = places.emplace(words, rows.size());
+    if (is_new) {
+      rows.emplace_back(words, site);
+      continue;
+    }
+    Site& sum = rows[place->second].second;
+    sum.calls += site.calls;
+    sum.bytes += site.bytes;
+    sum.ns += site.ns;
+    sum.most_ns = std::max(sum.most_ns, site.most_ns);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
+  return rows;
+}
+
+std::string Page::lost_lines() const {
+  if (lost_lines_ == 0) return {};
+  return strf("\n%" PRIu64 " places or groups have no names here: the memory for names was full.\n",
+              lost_lines_);
+}
+
 std::string Page::site_lines() const {
   std::string text =
       "\n  share    seconds     calls  mean us  longest us  bytes/call  call, and caller < its "
       "caller\n";
-  const std::vector<const SiteRow*> rows = by_time();
+  const auto rows = by_words();
   for (size_t i = 0; i < std::min(rows.size(), kMostSites); ++i) {
-    const auto& [key, site] = *rows[i];
+    const auto& [words, site] = rows[i];
     const double seconds = static_cast<double>(site.ns) * 1e-9;
     const auto calls = static_cast<double>(std::max<int64_t>(site.calls, 1));
     text += strf(
-        "%6.1f %%  %9.3f  %8s  %7s  %10s  %10s  %s at %s\n", 100 * seconds / all_seconds(), seconds,
+        "%6.1f %%  %9.3f  %8s  %7s  %10s  %10s  %s\n", 100 * seconds / all_seconds(), seconds,
         count_in_words(calls).c_str(), micro_in_words(seconds * 1e6 / calls).c_str(),
         micro_in_words(static_cast<double>(site.most_ns) * 1e-3).c_str(),
         site.bytes == 0 ? "-" : count_in_words(static_cast<double>(site.bytes) / calls).c_str(),
-        std::get<0>(key).c_str(), short_site(std::get<1>(key)).c_str());
+        words.c_str());
   }
   if (rows.size() > kMostSites)
     text += strf("         and %zu more places\n", rows.size() - kMostSites);
@@ -300,8 +355,8 @@ std::string Page::unexplained_line(const std::vector<WaitState>& found) const {
   const double rest = (in_mpi - waited) / all_seconds();
   if (rest < kLargeRest) return {};
   return strf(
-      "\nA further %.0f %% of the time in MPI may be waits for ranks that take turns, for late "
-      "receivers or\nnonblocking collectives: mpirun --trace=FILE, then tern_trace FILE.\n",
+      "\nA further %.0f %% of the time in MPI may be waits for ranks that take turns, or for "
+      "nonblocking\ncollectives: mpirun --trace=FILE, then tern_trace FILE.\n",
       100 * rest * all_seconds() / in_mpi);
 }
 
@@ -315,20 +370,18 @@ std::string Page::wait_lines() const {
     const WaitState& state = found[i];
     const std::string whom = state.cause < 0 ? "several ranks" : strf("rank %d", state.cause);
     const std::string where = state.function + " at " + short_site(state.site);
-    const char* why = state.kind == WaitState::Kind::kLateSender
-                          ? "sent after the receive was called"
-                      : state.kind == WaitState::Kind::kLateRank ? "came last"
-                                                                 : "ended last";
-    text +=
-        strf("%6.1f %%  %9.3f s  %s: %s %s\n                      cure: %s\n", 100 * state.share,
-             state.seconds, where.c_str(), whom.c_str(), why, cure_of(state.kind));
+    text += strf("%6.1f %%  %9.3f s  %s: %s %s\n                      cure: %s\n",
+                 100 * state.share, state.seconds, where.c_str(), whom.c_str(),
+                 words_of(state.kind).why, words_of(state.kind).cure);
   }
   if (found.size() > kMostWaits)
     text += strf("         and %zu more waits\n", found.size() - kMostWaits);
   return text + unexplained_line(found);
 }
 
-std::string Page::text() const { return share_lines() + site_lines() + wait_lines(); }
+std::string Page::text() const {
+  return share_lines() + site_lines() + wait_lines() + lost_lines();
+}
 
 std::string Page::json() const {
   std::string text = strf("{\"program\": %s,\n \"ranks\": [", quoted_json(program_).c_str());
@@ -342,15 +395,18 @@ std::string Page::json() const {
   comma = "";
   for (const SiteRow* const row : by_time()) {
     const Site& site = row->second;
-    text +=
-        strf("%s\n  {\"function\": %s, \"site\": %s, \"communicator\": %s, \"calls\": %" PRId64
-             ", \"failed\": %" PRId64 ", \"bytes\": %" PRId64
-             ", \"seconds\": %.9f, \"longest_seconds\": %.9f, \"late_sender_seconds\": %.9f, "
-             "\"sizes\": [",
-             comma, quoted_json(std::get<0>(row->first)).c_str(),
-             quoted_json(std::get<1>(row->first)).c_str(), quoted_json(site.comm).c_str(),
-             site.calls, site.failed, site.bytes, static_cast<double>(site.ns) * 1e-9,
-             static_cast<double>(site.most_ns) * 1e-9, static_cast<double>(site.waited_ns) * 1e-9);
+    const auto waited = [&site](Kind kind) {
+      return static_cast<double>(site.waited(kind)) * 1e-9;
+    };
+    text += strf("%s\n  {\"function\": %s, \"site\": %s, \"communicator\": %s, \"calls\": %" PRId64
+                 ", \"failed\": %" PRId64 ", \"bytes\": %" PRId64
+                 ", \"seconds\": %.9f, \"longest_seconds\": %.9f, \"late_sender_seconds\": %.9f, "
+                 "\"late_receiver_seconds\": %.9f, \"lock_seconds\": %.9f, \"sizes\": [",
+                 comma, quoted_json(std::get<0>(row->first)).c_str(),
+                 quoted_json(std::get<1>(row->first)).c_str(), quoted_json(site.comm).c_str(),
+                 site.calls, site.failed, site.bytes, static_cast<double>(site.ns) * 1e-9,
+                 static_cast<double>(site.most_ns) * 1e-9, waited(Kind::kLateSender),
+                 waited(Kind::kLateReceiver), waited(Kind::kLock));
     for (size_t i = 0; i < kSizeClasses; ++i)
       text += strf("%s%" PRIu64, i == 0 ? "" : ", ", site.sizes[i]);
     text += "], \"rank_seconds\": {";
@@ -365,14 +421,12 @@ std::string Page::json() const {
   text += "],\n \"waits\": [";
   comma = "";
   for (const WaitState& state : waits()) {
-    const char* kind = state.kind == WaitState::Kind::kLateSender ? "late sender"
-                       : state.kind == WaitState::Kind::kLateRank ? "late rank"
-                                                                  : "early end";
     text += strf(
         "%s\n  {\"kind\": \"%s\", \"function\": %s, \"site\": %s, \"seconds\": %.9f, \"share\": "
         "%.6f, \"cause\": %d, \"cure\": %s}",
-        comma, kind, quoted_json(state.function).c_str(), quoted_json(state.site).c_str(),
-        state.seconds, state.share, state.cause, quoted_json(cure_of(state.kind)).c_str());
+        comma, words_of(state.kind).kind, quoted_json(state.function).c_str(),
+        quoted_json(state.site).c_str(), state.seconds, state.share, state.cause,
+        quoted_json(words_of(state.kind).cure).c_str());
     comma = ",";
   }
   return text + "]}\n";

@@ -11,17 +11,21 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/param_names.hpp"
+#include "trace/claim.hpp"
 #include "trace/lines.hpp"
 #include "trace/memory.hpp"
 #include "trace/packed.hpp"
 #include "trace/page.hpp"
 #include "trace/profile.hpp"
+#include "trace/ranges.hpp"
 #include "trace/sites.hpp"
 #include "trace/ticks.hpp"
 
@@ -50,6 +54,9 @@ struct Recorder {
   bool sent = false;     // rank 0 reports
   std::mutex labelling;
   std::map<std::string, uint32_t, std::less<>> labels;
+  std::mutex grouping;
+  std::map<std::string, uint32_t> groups;             // by members
+  Claim profile_file;                                 // of rank 0, without mpirun
   std::vector<std::pair<int, std::string>> gathered;  // packed profiles of other ranks
 };
 Recorder* recorder = nullptr;
@@ -63,6 +70,7 @@ struct ThreadRecorder {
   OpenCall* open = nullptr;
   Matched matched;
   std::vector<Record> done;
+  bool in_range = false;
   Record polls;  // not yet written; function 0: none
   SiteCache sites;
   ProfileCache profile;
@@ -176,6 +184,11 @@ bool is_poll(const ThreadRecorder& thread, const OpenCall& call) noexcept {
   return record.kind == RecordKind::kProbe && call.found_no_match;
 }
 
+void close_range(ThreadRecorder& thread) noexcept {
+  if (thread.in_range) end_range();
+  thread.in_range = false;
+}
+
 /// Polling loops would fill the ring, and push out other records.
 void add_poll(ThreadRecorder& thread, const Record& poll) noexcept {
   constexpr int64_t kMostBetweenNs = 1000;
@@ -216,35 +229,56 @@ void write_call(ThreadRecorder& thread, OpenCall& call) noexcept {
 void count(ThreadRecorder& thread, const OpenCall& call) noexcept {
   const Record& record = call.record;
   const int64_t waited = std::min(call.came_ns, record.end) - record.begin;
-  const ProfiledCall counted{record, record.comm != 0 ? record.comm : call.comm,
-                             std::max<int64_t>(waited, 0), call.came_from};
+  const ProfiledCall counted{record, record.group != 0 ? record.group : call.group,
+                             std::max<int64_t>(waited, 0), call.came_from, call.waited};
   const bool several = recorder->memory.area().head().threads.load(std::memory_order_relaxed) > 1;
   thread.profile.add(*recorder->profile, counted, several);
 }
 
-/// After the last record, because the debug information of all modules takes a while.
+/// The frames in the sites of rank 0, which names their sources; empty on rank 0.
+std::set<std::string> named_elsewhere() {
+  std::set<std::string> frames;
+  if (recorder->settings.rank == 0) return frames;
+  for (const std::string& text : split(recorder->memory.first_definitions(), '\n'))
+    if (text.starts_with("site\t"))
+      for (std::string& frame : split(text.substr(text.rfind('\t') + 1), ';'))
+        frames.insert(std::move(frame));
+  return frames;
+}
+
+/// After the last record, because the debug information of all modules takes a while: seconds, if
+/// all ranks read at once.
 TERN_COLD void name_sources() noexcept {
   try {
-    std::map<std::string, std::string> sources;
-    recorder->sites.each([&](uint32_t, const Frames& frames) {
-      for (const uintptr_t frame : frames)
-        if (frame != 0) sources.emplace(frame_in_words(frame), source_in_words(frame));
+    constexpr double kShown = 0.02;  // of a rank's time in MPI
+    const auto costly = costly_sites(recorder->memory.area(), kShown);
+    std::map<std::string, uintptr_t> frames;
+    recorder->sites.each([&](uint32_t site, const Frames& path) {
+      if (recorder->settings.rank != 0 && !costly.contains(site)) return;
+      for (const uintptr_t frame : path)
+        if (frame != 0) frames.emplace(frame_in_words(frame), frame);
     });
-    for (const auto& [frame, source] : sources)
+    for (const std::string& known : named_elsewhere()) frames.erase(known);
+    for (const auto& [frame, address] : frames) {
+      const std::string source = source_in_words(address);
       if (!source.empty()) define(line({"source", frame, source}));
+    }
   } catch (const std::bad_alloc&) {  // the page has offsets
   }
 }
 
-TERN_COLD void write_page(const Page& page, const std::string& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "we");
-  const bool written = file != nullptr && std::fputs(page.json().c_str(), file) >= 0;
-  if (file == nullptr || std::fclose(file) != 0 || !written)
-    log_line("cannot write the profile %s", path.c_str());
+/// The claim of FILE is rank 0's; another rank writes FILE.RANK.
+TERN_COLD void write_page(const Page& page) {
+  const Start& settings = recorder->settings;
+  Claim file = std::move(recorder->profile_file);
+  if (settings.rank != 0)
+    file = claim(strf("%s.%d", settings.profile_file.c_str(), settings.rank), "profile");
+  if (!file.fd.valid()) return;  // refused at the start
+  const std::string error = write_profile(file, page.json());
+  if (!error.empty()) log_line("%s", error.c_str());
 }
 
-/// Without mpirun: rank 0 prints a page and writes FILE, with all ranks that sent their profiles. A
-/// rank outside of a world writes FILE.RANK.
+/// Without mpirun: rank 0 prints a page and writes FILE, with all ranks that sent their profiles.
 TERN_COLD void print_page() noexcept {
   try {
     const Start& settings = recorder->settings;
@@ -257,10 +291,9 @@ TERN_COLD void print_page() noexcept {
       if (unpacked.area().valid()) page.add(rank, unpacked.area());
     }
     if (settings.rank == 0) std::fputs(page.text().c_str(), stderr);
-    if (settings.profile_file.empty()) return;
-    write_page(page, whole ? settings.profile_file
-                           : strf("%s.%d", settings.profile_file.c_str(), settings.rank));
-  } catch (const std::exception&) {  // no memory for the page
+    if (!settings.profile_file.empty()) write_page(page);
+  } catch (const std::exception& error) {
+    log_line("no profile: %s", error.what());
   }
 }
 
@@ -269,6 +302,44 @@ TERN_COLD void report() noexcept {
   if (recorder->sent) return;
   name_sources();
   if (!recorder->memory.is_mpiruns()) print_page();
+}
+
+/// Another program may write the file now, so rank 0 claims the file before the end.
+TERN_COLD std::string claim_profile(Recorder& made) {
+  const Start& what = made.settings;
+  if (!what.profile || what.profile_file.empty() || what.rank != 0 || made.memory.is_mpiruns())
+    return {};
+  try {
+    made.profile_file = claim(what.profile_file, "profile");
+    return made.profile_file.remark;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+/// Communicators come and go, so the profile counts those with equal members together.
+uint32_t group_number(const NewComm& comm) {
+  const std::lock_guard<std::mutex> lock(recorder->grouping);
+  const auto next = static_cast<uint32_t>(recorder->groups.size() + 1);
+  const auto [at, is_new] = recorder->groups.emplace(comm.members + '\n' + comm.remote, next);
+  if (is_new) define(line({"group", std::to_string(next), comm.name, comm.members, comm.remote}));
+  return at->second;
+}
+
+void define_passing(const std::string& text) noexcept {
+  const std::lock_guard<std::mutex> lock(recorder->defining);
+  const Area& area = recorder->memory.area();
+  AreaHead& head = area.head();
+  const uint64_t at = head.passing.load(std::memory_order_relaxed);
+  if (at + text.size() - head.passed.load(std::memory_order_acquire) > kPassingBytes) {
+    head.lost_lines.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const size_t place = at % kPassingBytes;
+  const size_t first = std::min(text.size(), kPassingBytes - place);
+  std::memcpy(area.passing() + place, text.data(), first);
+  std::memcpy(area.passing(), text.data() + first, text.size() - first);
+  head.passing.store(at + text.size(), std::memory_order_release);
 }
 
 }  // namespace
@@ -283,6 +354,8 @@ std::string start(const Start& what) {
   if (!made->memory.area().valid()) return remark;
   if (what.profile) made->profile.emplace(made->memory.area());
   made->settings = what;
+  for (const std::string& text : {claim_profile(*made), what.ranges ? start_ranges() : ""})
+    if (!text.empty()) remark += (remark.empty() ? "" : "; ") + text;
   recorder = made.release();
   on = 1;
   return remark;
@@ -292,6 +365,15 @@ void leave() noexcept {
   if (recorder == nullptr) return;
   recorder->reports = recorder->profile.has_value();
   recorder->memory.leave();
+}
+
+void abandon() noexcept {
+  if (recorder == nullptr || recorder->memory.is_mpiruns()) return;
+  if (mine != nullptr && mine->polls.function != 0)
+    write(*mine, std::exchange(mine->polls, Record{}));
+  const bool reported = recorder->memory.area().head().ended.load() != 0;
+  if (recorder->profile && !reported) report();
+  recorder->memory.abandon();
 }
 
 bool gathers_profiles() noexcept {
@@ -318,11 +400,12 @@ void begin(OpenCall& call, const void* site, const void* frame) noexcept {
   record.bytes = -1;
   record.request = 0;
   record.number = 0;
-  record.detail = record.reserved = 0;
+  record.detail = record.group = 0;
   call.part.function = 0;
   call.came_ns = 0;
   call.came_from = kNoPeer;
-  call.comm = 0;
+  call.waited = Waited::kSender;
+  call.group = 0;
   call.found_no_match = false;
   call.live = thread != nullptr && !recorder->paused.load(std::memory_order_relaxed);
   if (thread == nullptr) return;
@@ -333,6 +416,11 @@ void begin(OpenCall& call, const void* site, const void* frame) noexcept {
   call.completions = call.outer == nullptr ? 0 : static_cast<uint32_t>(thread->done.size());
   if (call.outer == nullptr) thread->done.clear();
   thread->matched = {};
+  if (call.outer == nullptr && call.live) {
+    close_range(*thread);  // of a call that left by a jump
+    begin_range(call.name);
+    thread->in_range = true;
+  }
   record.site = thread->sites.find(site, frame);
   record.begin = thread->ticks.now();
   thread->open = &call;
@@ -353,27 +441,36 @@ void end(OpenCall& call, int error) noexcept {
     show_open(*thread, call.outer);
     if (recorder->profile && call.outer == nullptr) count(*thread, call);
   }
+  if (call.outer == nullptr) close_range(*thread);
   thread->done.resize(call.completions);
   if (TERN_UNLIKELY(recorder->reports) && call.outer == nullptr) report();
 }
 
 void end_failed(OpenCall& call, int error) noexcept {
   end(call, error);
-  if (mine != nullptr) mine->open = nullptr;
+  if (mine == nullptr) return;
+  mine->open = nullptr;
+  close_range(*mine);
 }
 
 OpenCall* open_call() noexcept { return mine == nullptr ? nullptr : mine->open; }
 
-void note_arrival(OpenCall& call, int source, int64_t came_ns) noexcept {
+void note_wait(OpenCall& call, Waited what, int cause, int64_t came_ns) noexcept {
   if (came_ns <= call.came_ns) return;
   call.came_ns = came_ns;
-  call.came_from = source;
+  call.came_from = cause;
+  call.waited = what;
+}
+
+void note_wait(Waited what, int cause) noexcept {
+  if (OpenCall* const call = open_call(); call != nullptr) note_wait(*call, what, cause, now());
 }
 
 void complete(const Record& done, int64_t came_ns) noexcept {
   if (mine == nullptr || mine->open == nullptr || !mine->open->live) return;
-  if (came_ns > mine->open->came_ns || mine->open->comm == 0) mine->open->comm = done.comm;
-  note_arrival(*mine->open, done.peer, came_ns);
+  if (came_ns > mine->open->came_ns || mine->open->group == 0) mine->open->group = done.group;
+  const bool sends = done.kind == RecordKind::kSendDone;
+  note_wait(*mine->open, sends ? Waited::kReceiver : Waited::kSender, done.peer, came_ns);
   try {
     mine->done.push_back(done);
   } catch (const std::bad_alloc&) {
@@ -393,12 +490,41 @@ void record_started(const char* name, int64_t begin_ns) noexcept {
   end(call, 0);
 }
 
+Enqueued enqueued() noexcept {
+  const OpenCall* const call = open_call();
+  if (call == nullptr || !call->live) return {};
+  const Record& record = call->record;
+  return {record.function, record.site, record.comm, record.group, record.request};
+}
+
+void record_run(const Enqueued& call, int64_t begin_ns) noexcept {
+  ThreadRecorder* const thread = call.function == 0 ? nullptr : this_thread();
+  if (thread == nullptr) return;
+  Record record{};
+  record.begin = begin_ns;
+  record.end = std::max(thread->ticks.now(), begin_ns);
+  record.function = call.function;
+  record.kind = RecordKind::kDevice;
+  record.peer = kNoPeer;
+  record.tag = -1;
+  record.comm = call.comm;
+  record.bytes = -1;
+  record.site = call.site;
+  record.request = call.request;
+  record.group = call.group;
+  write(*thread, record);
+}
+
 uint32_t next_request() noexcept {
   return recorder->requests.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-uint32_t next_comm() noexcept {
-  return recorder->comms.fetch_add(1, std::memory_order_relaxed) + 1;
+void define(const NewComm& comm, CommNotes* notes) {
+  notes->number = recorder->comms.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (recorder->memory.area().sizes().ring_records != 0)
+    define_passing(line(
+        {"comm", std::to_string(notes->number), comm.key, comm.name, comm.members, comm.remote}));
+  if (recorder->profile) notes->group = group_number(comm);
 }
 
 // Progress threads also read the clock, but make no calls.
@@ -414,7 +540,10 @@ void define(const std::string& text) noexcept {
   const Area& area = recorder->memory.area();
   AreaHead& head = area.head();
   const uint64_t at = head.definitions.load(std::memory_order_relaxed);
-  if (at + text.size() > kDefinitionBytes) return;
+  if (at + text.size() > kDefinitionBytes) {
+    head.lost_lines.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   std::memcpy(area.definitions() + at, text.data(), text.size());
   head.definitions.store(at + text.size(), std::memory_order_release);
 }

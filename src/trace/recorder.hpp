@@ -28,6 +28,8 @@ extern uint32_t on __asm__("tern_trace_on") __attribute__((visibility("hidden"))
 /// start() returns a remark if recording is impossible, and may be called again after leave().
 [[nodiscard]] std::string start(const Start& what);
 void leave() noexcept;
+/// Before the process ends without exit().
+void abandon() noexcept;
 
 /// OpenCall lies on the stack of the recorded twin.
 struct OpenCall {
@@ -36,10 +38,11 @@ struct OpenCall {
   const char* name;
   OpenCall* outer;
   uint32_t completions;  // of this thread, before this call
-  // The latest message that came after the call began.
+  // The latest end of a wait after the call began: a message, its match, a lock.
   int64_t came_ns;
   int32_t came_from;
-  uint32_t comm;        // of completed requests
+  Waited waited;
+  uint32_t group;       // of completed requests
   bool live;            // false: paused, or no ring
   bool found_no_match;  // a probe
 };
@@ -54,23 +57,41 @@ void end(OpenCall& call, int error) noexcept;
 TERN_COLD void end_failed(OpenCall& call, int error) noexcept;
 
 /// A completion of a request by the open call. Written after the call's record. `came_ns`: when the
-/// message of a receive came; 0: before the receive.
+/// message of a receive came, or the receiver matched; 0: before.
 void complete(const Record& done, int64_t came_ns) noexcept;
-/// The matched message of a blocking receive.
-void note_arrival(OpenCall& call, int source, int64_t came_ns) noexcept;
+/// The call has waited until `came_ns` for the rank `cause`, or kNoPeer.
+void note_wait(OpenCall& call, Waited what, int cause, int64_t came_ns) noexcept;
+/// The open call has waited until now.
+TERN_COLD void note_wait(Waited what, int cause) noexcept;
 /// The whole call, begun at `begin_ns`, for MPI_Init.
 void record_started(const char* name, int64_t begin_ns) noexcept;
 
 [[nodiscard]] uint32_t next_request() noexcept;
+
+/// An enqueued call, for the records of its runs on the stream.
+struct Enqueued {
+  uint16_t function = 0;  // 0: not recorded
+  uint32_t site = 0, comm = 0, group = 0, request = 0;
+};
+/// Of the open call.
+[[nodiscard]] Enqueued enqueued() noexcept;
+/// Any thread.
+void record_run(const Enqueued& call, int64_t begin_ns) noexcept;
+
 [[nodiscard]] int64_t now() noexcept;
 /// Adds a line of definitions.
 void define(const std::string& line) noexcept;
-[[nodiscard]] uint32_t next_comm() noexcept;
+/// A number for a communicator. `members`: the last fields of the line "comm". Throws
+/// std::bad_alloc.
+struct NewComm {
+  std::string key, name, members, remote;
+};
+void define(const NewComm& comm, CommNotes* notes);
 
-/// The message that the last blocking receive of this thread has matched.
+/// The message of the last blocking send or receive of this thread.
 struct Matched {
-  uint64_t number = 0;
-  int64_t when_ns = 0;  // 0: the message was there before the receive
+  uint64_t number = 0;  // of a receive
+  int64_t when_ns = 0;  // RequestNotes::matched_ns
 };
 [[nodiscard]] Matched& last_matched() noexcept;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/trace_file.hpp"
 
-#include <fcntl.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "mpi.h"
+#include "trace/claim.hpp"
 
 namespace tern::trace {
 namespace {
@@ -32,19 +32,21 @@ bool write_all(int fd, iovec* parts, int count) noexcept {
 
 }  // namespace
 
-TraceFile::TraceFile(const std::string& path)
-    : path_(path),
-      fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-                 0666)) {
+TraceFile::TraceFile(const std::string& path) {
+  Claim claimed = claim(path, "trace");
+  path_ = std::move(claimed.path);
+  complaint_ = std::move(claimed.remark);
+  fd_ = std::move(claimed.fd);
+  [[maybe_unused]] const int cut = ::ftruncate(fd_.get(), 0);  // a pipe has no length
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   FileHead head{
       {}, kVersion, kByteOrder, sizeof(FileHead), int64_t{now.tv_sec} * 1000000000 + now.tv_nsec};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
   iovec part{&head, sizeof head};
-  if (!fd_.valid() || !write_all(fd_.get(), &part, 1))
+  if (!write_all(fd_.get(), &part, 1))
     throw Error(MPI_ERR_ARG,
-                strf("cannot write the trace %s: %s", path.c_str(), std::strerror(errno)));
+                strf("cannot write the trace %s: %s", path_.c_str(), std::strerror(errno)));
   end_ = sizeof head;
 }
 

@@ -17,7 +17,7 @@ namespace tern::trace {
 class TraceFile {
  public:
   TraceFile() = default;
-  /// Replaces the file, and writes the head. Throws Error.
+  /// Replaces the file, or writes PATH.PID (claim.hpp), and writes the head. Throws Error.
   explicit TraceFile(const std::string& path);
   [[nodiscard]] bool valid() const noexcept { return fd_.valid(); }
   [[nodiscard]] uint32_t next_process() noexcept { return processes_++; }
@@ -26,7 +26,7 @@ class TraceFile {
                size_t count) noexcept;
   /// `lines` end with newlines.
   void definitions(uint32_t process, std::string_view lines) noexcept;
-  /// The first write that failed, once, as a sentence; else empty.
+  /// The first write that failed, or another name of the file, once, as a sentence; else empty.
   [[nodiscard]] std::string take_complaint() noexcept;
 
  private:

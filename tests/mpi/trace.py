@@ -8,7 +8,7 @@ KINDS = ' call send receive send_start receive_start wait send_done receive_done
     'collective_done probe one_sided epoch file region_begin region_end device'.split(' ')
 RECORD = struct.Struct('<qqHBBiiIqIIQII')
 Record = collections.namedtuple('Record', 'begin end function kind flags peer tag comm bytes site request number '
-                                'detail repeats rank thread seconds')
+                                'detail group rank thread seconds')
 FAILED, CANCELLED, RENDEZVOUS, PART, WILDCARD, OPEN, STRANGER, POLLS = (1 << bit for bit in range(8))
 
 
@@ -20,6 +20,7 @@ class Process:
     def __init__(self):
         self.lines = []
         self.functions, self.comms, self.sites, self.labels = {}, {}, {}, {}
+        self.sources = {}
         self.rank, self.end, self.pid, self.command = None, None, None, None
         self.tables = {'function': self.functions, 'comm': self.comms, 'site': self.sites, 'label': self.labels}
 
@@ -28,7 +29,9 @@ class Process:
         if word == 'process':
             self.rank, self.pid, self.command = int(rest[1]), int(rest[4]), rest[5]
         elif word == 'end':
-            self.end = (int(rest[0]), int(rest[1]), rest[2])
+            self.end, self.lost_lines = (int(rest[0]), int(rest[1]), rest[2]), int(rest[3])
+        elif word == 'source':
+            self.sources[rest[0]] = rest[1]
         elif word in self.tables:
             self.tables[word][int(rest[0])] = rest[1] if len(rest) == 2 else rest[1:]
 
@@ -82,10 +85,10 @@ def main():
 
     names = {**globals(), **locals()}
     if not eval(sys.argv[2], names):
-        for r in records[:200]:
+        for r in records[:20]:
             print(r)
         for process in processes.values():
-            print(process.rank, process.end, process.comms, process.sites, process.labels)
+            print(process.rank, process.end, *(str(table)[:500] for table in process.tables.values()))
         sys.exit(f'false: {sys.argv[2]}')
 
 

@@ -51,10 +51,8 @@ Job::Job(Surroundings& all, int number, Options options, Places places,
              words_of_world()}),
       environment_(inherited, facts_),
       places_(std::move(places)) {
-  const Params params = parameters_of(options_);
-  if (all_.trace.valid() || params.wants_profile())
-    recording_ = make_recording(loop_, all_.trace, params, facts_,
-                                [this](const std::string& text) { outputs.say(text); });
+  recording_ = make_recording(loop_, all_.wanted, number_, facts_,
+                              [this](const std::string& text) { outputs.say(text); });
   if (number_ == 0) pmix_ = std::make_unique<PmixServer>(all.loop, facts_, meeting_, all.guard);
   set_environment();
   outputs.on_lost = [this](int error) { all_.on_lost_output(error); };

@@ -246,13 +246,24 @@ void refuse_too_many(const Options& options) {
                                   options.ranks(), kMostRanks));
 }
 
+void refuse_lonely_buffer(const Options& options, const Lookup& inherited) {
+  const auto gives = [&options](const char* name) {
+    return std::any_of(options.environment.begin(), options.environment.end(),
+                       [name](const auto& pair) { return pair.first == name; });
+  };
+  if (gives("TERN_TRACE_BUFFER") && !gives("TERN_TRACE") && inherited("TERN_TRACE") == nullptr)
+    throw Error(MPI_ERR_ARG, "--trace-buffer has no effect without --trace=FILE");
+}
+
 }  // namespace
 
 Options parse_options(const std::vector<std::string>& words) {
   Options options;
   OptionParser(options).parse(words);
-  join_groups(options, [](const std::string& name) { return std::getenv(name.c_str()); });
+  const auto inherited = [](const std::string& name) { return std::getenv(name.c_str()); };
+  join_groups(options, inherited);
   refuse_too_many(options);
+  refuse_lonely_buffer(options, inherited);
   return options;
 }
 

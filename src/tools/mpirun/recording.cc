@@ -2,9 +2,6 @@
 #include "tools/mpirun/recording.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
@@ -16,16 +13,15 @@ constexpr double kBusyRound = 0.001, kRound = 0.005;  // seconds between drains
 
 }  // namespace
 
-Recording::Recording(Loop& loop, trace::TraceFile& file, const Params& params,
-                     const JobFacts& facts, std::function<void(const std::string&)> say)
+Recording::Recording(Loop& loop, Wanted& wanted, trace::Claim profile, const JobFacts& facts,
+                     std::function<void(const std::string&)> say)
     : loop_(loop),
-      file_(file),
+      file_(wanted.trace),
       facts_(facts),
       say_(std::move(say)),
-      wants_profile_(params.wants_profile()),
-      profile_file_(params.profile_file()),
-      sizes_(file.valid() ? trace::ring_sizes(static_cast<uint64_t>(params.trace_buffer))
-                          : trace::AreaSizes{}),
+      wants_profile_(wanted.profile),
+      profile_(std::move(profile)),
+      sizes_(file_.valid() ? trace::ring_sizes(wanted.buffer) : trace::AreaSizes{}),
       memory_(make_memfd("tern-trace", sizes_.bytes() * static_cast<size_t>(facts.size))),
       map_(Mapping::shared(memory_.get(), sizes_.bytes() * static_cast<size_t>(facts.size))) {
   drains_.resize(static_cast<size_t>(facts.size));
@@ -73,14 +69,9 @@ std::string Recording::page() {
   trace::Page page(program_);
   for (int rank = 0; rank < facts_.size; ++rank) page.add(rank, area(rank));
   if (page.empty()) return {};
-  if (profile_file_.empty()) return page.text();
-  std::FILE* const file = std::fopen(profile_file_.c_str(), "we");
-  const std::string json = page.json();
-  const bool written =
-      file != nullptr && std::fwrite(json.data(), 1, json.size(), file) == json.size();
-  const int error = errno;
-  if ((file == nullptr || std::fclose(file) != 0) || !written)
-    say_(strf("cannot write the profile %s: %s", profile_file_.c_str(), std::strerror(error)));
+  if (!profile_.fd.valid()) return page.text();
+  const std::string error = trace::write_profile(profile_, page.json());
+  if (!error.empty()) say_(error);
   return page.text();
 }
 
@@ -98,11 +89,33 @@ void Recording::complain() {
   if (!words.empty()) say_(words);
 }
 
-std::unique_ptr<Recording> make_recording(Loop& loop, trace::TraceFile& file, const Params& params,
+namespace {
+
+trace::Claim claim_profile(const Wanted& wanted, int world,
+                           const std::function<void(const std::string&)>& say) {
+  if (wanted.profile_file.empty()) return {};
+  const std::string path =
+      world == 0 ? wanted.profile_file : strf("%s.world.%d", wanted.profile_file.c_str(), world);
+  try {
+    trace::Claim claimed = trace::claim(path, "profile");
+    if (!claimed.remark.empty()) say(claimed.remark);
+    return claimed;
+  } catch (const Error& error) {
+    if (world == 0) throw;
+    say(error.what());
+    return {};
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Recording> make_recording(Loop& loop, Wanted& wanted, int world,
                                           const JobFacts& facts,
                                           const std::function<void(const std::string&)>& say) {
+  if (!wanted.trace.valid() && !wanted.profile) return nullptr;
+  trace::Claim profile = claim_profile(wanted, world, say);
   try {
-    return std::make_unique<Recording>(loop, file, params, facts, say);
+    return std::make_unique<Recording>(loop, wanted, std::move(profile), facts, say);
   } catch (const Error& error) {
     say(strf("the ranks are not recorded: %s", error.what()));
     return nullptr;

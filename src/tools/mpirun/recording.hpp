@@ -11,19 +11,27 @@
 #include <vector>
 
 #include "base/fd.hpp"
-#include "base/params.hpp"
 #include "tools/mpirun/loop.hpp"
 #include "tools/mpirun/meeting.hpp"
 #include "tools/mpirun/options.hpp"
+#include "trace/claim.hpp"
 #include "trace/drain.hpp"
 #include "trace/page.hpp"
 
 namespace tern::mpirun {
 
+/// The wishes for all worlds.
+struct Wanted {
+  trace::TraceFile trace;  // invalid: a profile alone
+  bool profile = false;
+  std::string profile_file;  // as JSON; spawned worlds write FILE.world.NUMBER
+  uint64_t buffer = 0;       // bytes of a thread's ring
+};
+
 class Recording {
  public:
-  /// `file` may be invalid: a profile alone. `say` prints a remark. Throws Error.
-  Recording(Loop& loop, trace::TraceFile& file, const Params& params, const JobFacts& facts,
+  /// `profile` may be without a file. `say` prints a remark. Throws Error.
+  Recording(Loop& loop, Wanted& wanted, trace::Claim profile, const JobFacts& facts,
             std::function<void(const std::string&)> say);
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -49,7 +57,7 @@ class Recording {
   [[nodiscard]] trace::Area area(int rank) const noexcept;
 
   const bool wants_profile_;
-  const std::string profile_file_;
+  const trace::Claim profile_;
   std::string program_;
   trace::AreaSizes sizes_;
   Fd memory_;
@@ -57,9 +65,10 @@ class Recording {
   std::vector<std::unique_ptr<trace::Drain>> drains_;  // by rank
 };
 
-/// Null, with a remark, without memory for records: the job goes on.
+/// Null if nothing is wanted; also, with a remark, without memory for records: the job goes on.
+/// Throws Error if the first world's profile cannot be written.
 [[nodiscard]] std::unique_ptr<Recording> make_recording(
-    Loop& loop, trace::TraceFile& file, const Params& params, const JobFacts& facts,
+    Loop& loop, Wanted& wanted, int world, const JobFacts& facts,
     const std::function<void(const std::string&)>& say);
 
 }  // namespace tern::mpirun

@@ -131,9 +131,19 @@ std::string find_program(const std::string& program, const std::string& director
 }
 
 std::vector<std::string> find_programs(const Options& options, const char* path) {
+  const std::pair<std::string, std::string> page_alone{"TERN_PROFILE", "1"};
+  const Pairs& given = options.environment;
+  const bool profiles = std::find(given.begin(), given.end(), page_alone) != given.end();
   std::vector<std::string> paths;
-  for (const App& app : options.apps)
-    paths.push_back(find_program(app.command[0], app.directory, app.search_path, path));
+  for (const App& app : options.apps) {
+    try {
+      paths.push_back(find_program(app.command[0], app.directory, app.search_path, path));
+    } catch (const Error& error) {
+      if (!profiles || !paths.empty()) throw;
+      throw Error(error.mpi_class(), strf("%s. A file of --profile follows '=': --profile=%s",
+                                          error.what(), app.command[0].c_str()));
+    }
+  }
   return paths;
 }
 

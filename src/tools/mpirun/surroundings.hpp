@@ -11,7 +11,7 @@
 #include "tools/mpirun/guard.hpp"
 #include "tools/mpirun/loop.hpp"
 #include "tools/mpirun/outputs.hpp"
-#include "trace/trace_file.hpp"
+#include "tools/mpirun/recording.hpp"
 
 namespace tern::mpirun {
 
@@ -45,7 +45,7 @@ class Surroundings {
   const sigset_t signal_mask;  // of mpirun's start
   const rlimit open_files;     // of mpirun's start
   std::string door;            // empty: no rank can start a world
-  trace::TraceFile trace;      // of all worlds
+  Wanted wanted;               // records, of all worlds
 };
 
 }  // namespace tern::mpirun

@@ -3,16 +3,13 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/fd.hpp"
 #include "mpi.h"
 #include "tools/mpirun/option_parser.hpp"
 #include "tools/mpirun/parameters.hpp"
@@ -51,12 +48,11 @@ bool asks_for_places(const boot::SpawnRequest& request) {
   return false;
 }
 
-// The profile is written after the job, when a wrong name would lose it.
-void require_writable(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
-  if (!file.valid())
-    throw Error(MPI_ERR_ARG,
-                strf("cannot write the profile %s: %s", path.c_str(), std::strerror(errno)));
+Wanted records_wanted(const Options& options) {
+  const Params params = parameters_of(options);
+  return {params.wants_trace() ? trace::TraceFile(params.trace) : trace::TraceFile(),
+          params.wants_profile(), params.profile_file(),
+          static_cast<uint64_t>(params.trace_buffer)};
 }
 
 }  // namespace
@@ -78,10 +74,7 @@ Worlds::Worlds(Loop& the_loop, const Options& options, const sigset_t& mask)
 void Worlds::start(Places places) {
   refuse_without_room(options_);
   const std::vector<std::string> paths = find_programs(options_, std::getenv("PATH"));
-  if (const std::string path = parameters_of(options_).trace; !path.empty())
-    trace = trace::TraceFile(path);
-  if (const std::string path = parameters_of(options_).profile_file(); !path.empty())
-    require_writable(path);
+  wanted = records_wanted(options_);
   guard.keep_alive(loop);
   for (const std::string& complaint : parameter_complaints(options_)) console.say(complaint);
   if (options_.timeout_s > 0) loop.after(options_.timeout_s, [this] { on_timeout(); });

@@ -183,7 +183,7 @@ bool read_definition(Trace* trace, Process* process, std::string_view line) {
   if (word != "end") return true;
   if (fields.size() < 4 || !to_number(fields[2], &process->lost)) return false;
   process->end = fields[3].substr(0, kLongestText);
-  return true;
+  return fields.size() < 5 || to_number(fields[4], &process->lost_lines);
 }
 
 void resolve_members(Trace* trace) {

@@ -68,8 +68,9 @@ struct Process {
   std::unordered_map<uint32_t, Comm> comms;
   std::vector<ClockLine> clock_lines;
   Clock clock;
-  uint64_t lost = 0;       // records, by the line "end" or the blocks
-  uint64_t lost_here = 0;  // by the blocks
+  uint64_t lost = 0;        // records, by the line "end" or the blocks
+  uint64_t lost_here = 0;   // by the blocks
+  uint64_t lost_lines = 0;  // of definitions
 };
 
 /// Adjacent records in a file.

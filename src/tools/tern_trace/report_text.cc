@@ -287,8 +287,15 @@ std::vector<std::string> hosts_of(const Trace& trace) {
 std::vector<std::string> omissions(const Analysis& analysis) {
   const Trace& trace = *analysis.trace;
   std::vector<std::string> all = trace.remarks;
-  uint64_t lost = 0;
-  for (const Process& process : trace.processes) lost += process.lost;
+  uint64_t lost = 0, lost_lines = 0;
+  for (const Process& process : trace.processes) {
+    lost += process.lost;
+    lost_lines += process.lost_lines;
+  }
+  if (lost_lines > 0)
+    all.push_back(
+        strf("%s communicators or call sites have no name, as the memory for names was full",
+             count_text(lost_lines).c_str()));
   if (lost > 0)
     all.push_back(
         strf("%s records were lost, as the trace's buffers were full; a larger "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits for the last rank: at collectives, fences, on device streams, and in MPI_Finalize.
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "tools/tern_trace/analysis.hpp"
@@ -41,7 +42,10 @@ class CollectiveWaits {
     const Record& any = *group_[0].end->start;
     const uint32_t process = trace_.lanes[group_[0].end->lane].process;
     const uint32_t function = a_.places.function_of(process, any.function);
-    const Entry* const root = root_of(process, any);
+    const bool between = (any.flags & trace::kStranger) != 0;
+    if (between) drop_idle();
+    if (group_.size() < 2) return;
+    const Entry* const root = root_of();
     switch (trace_.functions[function].shape) {
       case Shape::kNone:
         return;
@@ -55,9 +59,33 @@ class CollectiveWaits {
       case Shape::kPrefix:
         return prefix();
       case Shape::kAll:
+        if (between) return both_sides();
         for (const Entry& entry : group_) wait(entry, last());
     }
     if (kind_ == Wait::kCollective && any.kind == RecordKind::kCollectiveStart) progress();
+  }
+
+  /// Between two groups the root's neighbours have no part.
+  void drop_idle() {
+    std::erase_if(group_,
+                  [](const Entry& entry) { return entry.end->start->peer == trace::kProcNull; });
+  }
+
+  /// Each group waits for the last rank of the other.
+  void both_sides() {
+    std::map<uint32_t, const Entry*> last_of;  // by list of members
+    const auto side = [&](const Entry& entry) {
+      const Comm* const comm =
+          a_.places.comm_of(trace_.lanes[entry.end->lane].process, *entry.end->start);
+      return comm == nullptr ? Trace::kUnknown : comm->members;
+    };
+    for (const Entry& entry : group_) {
+      const Entry*& last = last_of[side(entry)];
+      if (last == nullptr || entry.begin > last->begin) last = &entry;
+    }
+    for (const Entry& entry : group_)
+      for (const auto& [other, last] : last_of)
+        if (other != side(entry)) wait(entry, *last);
   }
 
   /// After the start of all ranks, the other ranks wait for the last computing rank.
@@ -97,8 +125,14 @@ class CollectiveWaits {
     return edge;
   }
 
-  const Entry* root_of(uint32_t process, const Record& any) {
-    const uint32_t root = a_.places.peer_of(process, any);
+  const Entry* root_of() {
+    uint32_t root = Trace::kUnknown;
+    for (const Entry& entry : group_) {
+      const Record& record = *entry.end->start;
+      if (record.peer == trace::kRootHere) return &entry;
+      if (root == Trace::kUnknown && record.peer >= 0)
+        root = a_.places.peer_of(trace_.lanes[entry.end->lane].process, record);
+    }
     for (const Entry& entry : group_)
       if (trace_.lanes[entry.end->lane].process == root) return &entry;
     return nullptr;

@@ -120,10 +120,13 @@ std::string workload(Analysis* analysis) {
   for (const Line& line : lines_of(parts_of_lanes(analysis))) {
     const std::string word = collective_word(trace.functions[line.function].name);
     if (word.empty()) continue;
+    const bool blocks = word == "alltoall" || word == "scatter" || word == "reduce_scatter" ||
+                        word == "reduce_scatter_block";  // of tern_coll, where bytes are a block's
+    const int64_t bytes = std::max<int64_t>(line.bytes, 0) / (blocks ? line.ranks : 1);
     const Shape shape = trace.functions[line.function].shape;
     const bool rooted = shape == Shape::kFromRoot || shape == Shape::kToRoot;
-    text += strf("%s %lld %u %u %s %.3f\n", word.c_str(),
-                 static_cast<long long>(std::max<int64_t>(line.bytes, 0)), line.ranks, line.key,
+    text += strf("%s %lld %u %u %s %.3f\n", word.c_str(), static_cast<long long>(bytes), line.ranks,
+                 line.key,
                  rooted && line.root != Trace::kUnknown
                      ? std::to_string(trace.processes[line.root].rank).c_str()
                      : "-",

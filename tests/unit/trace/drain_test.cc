@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/param_names.hpp"
 #include "trace/lines.hpp"
 
 namespace tern::trace {
@@ -94,8 +95,50 @@ TEST(Drain, WritesDefinitionsAndRecordsOnce) {
   EXPECT_NE(found.lines.find("process\t0\t3\t4\thost\t7\t./a b\n"), std::string::npos)
       << found.lines;
   EXPECT_NE(found.lines.find("site\t1\ta\\tb\n"), std::string::npos);
-  EXPECT_NE(found.lines.find("end\t2\t0\tfinalised\n"), std::string::npos);
+  EXPECT_NE(found.lines.find("end\t2\t0\tfinalised\t0\n"), std::string::npos);
   EXPECT_EQ(found.lines.find("again"), std::string::npos);
+}
+
+TEST(Drain, TakesPassingLinesAroundTheEndOfTheirMemory) {
+  TraceFile file(path_here());
+  FakeProcess process;
+  Drain drain(file, process.area, {});
+  AreaHead& head = process.area.head();
+  std::string all;
+  for (int i = 0; all.size() < kPassingBytes * 2; ++i) {
+    const std::string text = line({"comm", std::to_string(i), std::string(999, 'k')});
+    for (const char c : text) process.area.passing()[head.passing++ % kPassingBytes] = c;
+    all += text;
+    if (i % 100 == 0) drain.run();
+  }
+  head.lost_lines = 3;
+  drain.finish("finalised", false);
+  EXPECT_EQ(head.passed, head.passing);
+  std::string lines = read(path_here()).lines;
+  ::remove(path_here().c_str());
+  EXPECT_NE(lines.find("end\t0\t0\tfinalised\t3\n"), std::string::npos);
+  std::string found;
+  for (const std::string& text : split(lines, '\n'))
+    if (text.starts_with("comm")) found += text + "\n";
+  EXPECT_EQ(found == all, true);
+}
+
+TEST(TraceFile, LeavesTheFileOfAnotherProcessAlone) {
+  TraceFile first(path_here());
+  TraceFile second(path_here());  // a lock is of the open file, also within a process
+  const std::string own = strf("%s.%d", path_here().c_str(), ::getpid());
+  EXPECT_EQ(second.take_complaint(),
+            "the trace " + path_here() + " is in use by another process; this one writes " + own);
+  EXPECT_EQ(first.take_complaint(), "");
+  const Record record{};
+  first.records(0, 0, 0, &record, 1);
+  EXPECT_EQ(read(path_here()).records.size(), 1u);
+  EXPECT_EQ(read(own).records.size(), 0u);
+  ::remove(own.c_str());
+  first = {};
+  TraceFile third(path_here());
+  EXPECT_EQ(read(path_here()).records.size(), 0u);
+  ::remove(path_here().c_str());
 }
 
 TEST(Drain, AnOverrunRingLosesItsOldestRecords) {
@@ -111,7 +154,7 @@ TEST(Drain, AnOverrunRingLosesItsOldestRecords) {
   EXPECT_EQ(found.lost, 137u);
   EXPECT_EQ(found.records.front().end, 137);
   EXPECT_EQ(found.records.back().end, 199);
-  EXPECT_NE(found.lines.find("end\t63\t137\texit 1\n"), std::string::npos) << found.lines;
+  EXPECT_NE(found.lines.find("end\t63\t137\texit 1\t0\n"), std::string::npos) << found.lines;
 }
 
 TEST(Drain, DrawsTheOpenCallOfAKilledProcess) {
