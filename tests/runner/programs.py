@@ -35,6 +35,12 @@ class Runner(Verdicts):
     def options_for_cxx(self):
         return ["-std=c++20", *self.common_options()]
 
+    def language(self, suffix):
+        """Wrapper and options of a source's language."""
+        if suffix in (".f", ".f90"):
+            return "MPIFORT", [option for option in self.common_options() if option != "-pthread"]
+        return ("MPICC", ["-std=gnu11", *self.common_options(), "-lm"]) if suffix == ".c" else ("MPICXX", self.options_for_cxx())
+
     def flags(self, _):
         """Compiler flags after the test's flags."""
         return []
@@ -44,9 +50,8 @@ class Runner(Verdicts):
         if test.script:
             return None
         inputs = [test.source, *test.source.parent.glob("*.h*"), self.prefix / "include/mpi.h", self.prefix / "bin/mpicc"]
-        in_c = suffix == ".c"
-        language = ["-std=gnu11", *self.common_options(), "-lm"] if in_c else self.options_for_cxx()
-        command = [self.env["MPICC" if in_c else "MPICXX"], str(test.source), "-o", str(program), *language,
+        wrapper, language = self.language(suffix)
+        command = [self.env[wrapper], str(test.source), "-o", str(program), *language,
                    *shlex.split(test.say["cflags"]), *self.flags(test)]
         built_by = program.with_name(program.name + ".command")  # another prefix means another library
         same = built_by.exists() and built_by.read_text() == shlex.join(command)
