@@ -68,14 +68,14 @@ void* fort_callback(enum fort_kind kind, fort_procedure* procedure) {
 int fort_query(void* state, MPI_Status* status) {
   struct fort_grequest* r = state;
   int code = MPI_SUCCESS;
-  ((void (*)(MPI_Aint*, MPI_Status*, int*))r->query)(&r->state, status, &code);
+  ((void (*)(MPI_Aint*, MPI_Status*, int*))r->query)(r->state, status, &code);
   return code;
 }
 
 int fort_free(void* state) {
   struct fort_grequest* r = state;
   int code = MPI_SUCCESS;
-  ((void (*)(MPI_Aint*, int*))r->free)(&r->state, &code);
+  ((void (*)(MPI_Aint*, int*))r->free)(r->state, &code);
   free(r);
   return code;
 }
@@ -83,7 +83,7 @@ int fort_free(void* state) {
 int fort_cancel(void* state, int complete) {
   struct fort_grequest* r = state;
   int code = MPI_SUCCESS, flag = complete != 0;
-  ((void (*)(MPI_Aint*, int*, int*))r->cancel)(&r->state, &flag, &code);
+  ((void (*)(MPI_Aint*, int*, int*))r->cancel)(r->state, &flag, &code);
   return code;
 }
 

@@ -38,9 +38,10 @@ int fort_remove_type(MPI_Datatype type, int keyval, void* attribute, void* state
 int fort_remove_win(MPI_Win win, int keyval, void* attribute, void* state);
 struct fort_keyval* fort_keyval(fort_procedure* copy, fort_procedure* remove, MPI_Aint state, int old);
 
+// `state` is the caller's variable, as in other MPI libraries: its procedures may change it.
 struct fort_grequest {
   fort_procedure *query, *free, *cancel;
-  MPI_Aint state;
+  MPI_Aint* state;
 };
 int fort_query(void* state, MPI_Status* status);
 int fort_free(void* state);

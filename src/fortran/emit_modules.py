@@ -11,6 +11,8 @@ from emit_entries import names
 HANDLE_TYPES = ('Comm', 'Datatype', 'Errhandler', 'File', 'Group', 'Info', 'Message', 'Op', 'Request', 'Session', 'Win')
 FORTRAN_ONLY = {'MPI_STATUS_SIZE': 8, 'MPI_SOURCE': 1, 'MPI_TAG': 2, 'MPI_ERROR': 3, 'MPI_ADDRESS_KIND': 8, 'MPI_COUNT_KIND': 8,
                 'MPI_INTEGER_KIND': 4, 'MPI_OFFSET_KIND': 8}
+OTHER_KINDS = {'MPI_DISPLACEMENT_CURRENT': 'integer(8)'}
+OTHER_KINDS_77 = {'MPI_DISPLACEMENT_CURRENT': 'integer*8'}
 CALLBACKS_90 = tuple(f'MPI_{a}{b}' for a in ('COMM_', 'TYPE_', 'WIN_', '') for b in ('NULL_COPY_FN', 'DUP_FN', 'NULL_DELETE_FN')
                      ) + ('MPI_CONVERSION_FN_NULL', 'MPI_CONVERSION_FN_NULL_C')
 CPTR = ('Alloc_mem', 'Win_allocate', 'Win_allocate_shared', 'Win_shared_query')
@@ -46,7 +48,7 @@ def sentinels(status, statuses, indent):
 def mpif_h(header):
     out = ['! SPDX-License-Identifier: Apache-2.0\n! Generated from include/mpi.h by src/fortran/generate.py, for fixed and free form.\n']
     for name, value, _ in constants(header):
-        out.append(f'      integer {name}\n      parameter ({name}={value})\n')
+        out.append(f'      {OTHER_KINDS_77.get(name, "integer")} {name}\n      parameter ({name}={value})\n')
     for name in ('MPI_SUBARRAYS_SUPPORTED', 'MPI_ASYNC_PROTECTS_NONBLOCKING'):
         out.append(f'      logical {name}\n      parameter ({name}=.false.)\n')
     out.append(sentinels('integer MPI_STATUS_IGNORE(8)', 'integer MPI_STATUSES_IGNORE(8,1)', '      '))
@@ -174,7 +176,7 @@ def module_mpi(header, procedures):
     out = ['! SPDX-License-Identifier: Apache-2.0\n! Generated from src/abi/functions.txt by src/fortran/generate.py.',
            'module mpi', '  use, intrinsic :: iso_c_binding, only : c_ptr', '  implicit none', '  private :: c_ptr']
     for name, value, _ in constants(header):
-        out.append(f'  integer, parameter :: {name} = {value}')
+        out.append(f'  {OTHER_KINDS.get(name, "integer")}, parameter :: {name} = {value}')
     out += [f'  logical, parameter :: {n} = .false.' for n in ('MPI_SUBARRAYS_SUPPORTED', 'MPI_ASYNC_PROTECTS_NONBLOCKING')]
     out.append(sentinels('integer MPI_STATUS_IGNORE(8)', 'integer MPI_STATUSES_IGNORE(8,1)', '  '))
     out += [f'  external :: {name}' for name in CALLBACKS_90]
@@ -191,7 +193,7 @@ def module_f08(header, procedures, callbacks):
     out += ['  type, bind(C) :: MPI_Status', '    integer(c_int) :: MPI_SOURCE', '    integer(c_int) :: MPI_TAG',
             '    integer(c_int) :: MPI_ERROR', '    integer(c_int), private :: MPI_internal(5)', '  end type MPI_Status']
     for name, value, handle in constants(header):
-        kind, shown = (f'type({handle})', f'{handle}({value})') if handle else ('integer', str(value))
+        kind, shown = (f'type({handle})', f'{handle}({value})') if handle else (OTHER_KINDS.get(name, 'integer'), str(value))
         out.append(f'  {kind}, parameter :: {name} = {shown}')
     out += [f'  logical, parameter :: {n} = .true.' for n in ('MPI_SUBARRAYS_SUPPORTED', 'MPI_ASYNC_PROTECTS_NONBLOCKING')]
     out.append(sentinels('type(MPI_Status) :: MPI_STATUS_IGNORE', 'type(MPI_Status) :: MPI_STATUSES_IGNORE(1)', '  '))

@@ -173,10 +173,10 @@ void FORT(attr_get)(const int* comm, const int* keyval, int* value, int* flag, i
   if (*flag) *value = (int)wide;
 }
 
-void FORT(grequest_start)(fort_procedure* query, fort_procedure* release, fort_procedure* cancel, const MPI_Aint* state,
+void FORT(grequest_start)(fort_procedure* query, fort_procedure* release, fort_procedure* cancel, MPI_Aint* state,
                           int* request, int* ierror) {
   struct fort_grequest* const g = fort_allocate(1, sizeof *g);
-  *g = (struct fort_grequest){query, release, cancel, *state};
+  *g = (struct fort_grequest){query, release, cancel, state};
   MPI_Request made = MPI_REQUEST_NULL;
   const int code = CALL(Grequest_start)(fort_query, fort_free, fort_cancel, g, &made);
   if (code == MPI_SUCCESS) *request = fort_Request_int(made);

@@ -2,7 +2,7 @@
 """The rows of src/abi/functions.txt as Fortran procedures.
 
 A parameter has a kind of the table below and so a declaration in `mpi`, in `mpi_f08` and in C. Kinds derive from the kinds of
-functions.txt; RENAMED holds the few exceptions. tests/mpi/fortran_table.py compares the result with the standard's data.
+functions.txt; RENAMED holds the few exceptions. tests/fortran/table.py compares the result with the standard's data.
 """
 import re
 from dataclasses import dataclass, replace
