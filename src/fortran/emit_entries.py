@@ -33,6 +33,7 @@ class Entry:
     def add(self, p):
         if p.kind in view.HANDLES:
             (self.handles if p.array else self.handle)(p, *view.HANDLES[p.kind])
+            self.requests(p)
         elif p.kind in view.INTEGERS:
             self.integer(p, view.INTEGERS[p.kind])
         else:
@@ -103,6 +104,19 @@ class Entry:
         if p.direction != 'in':
             only = f'if ({p.name}_c[i]) ' if p.direction == 'out' else ''
             self.after.append(f'for (long i = 0; i < {p.name}_c_count; ++i) {only}{p.name}[i] = fort_{prefix}_int({p.name}_c[i]);')
+
+    def requests(self, p):
+        """Packed sections of pending requests (pending.c)."""
+        if self.procedure.row.chapter != 'request' or p.kind not in ('request', 'live_request') or p.direction == 'out':
+            return
+        count = f'(*{p.length} > 0 ? *{p.length} : 0)' if p.array else '1'
+        pending = '__builtin_expect(__atomic_load_n(&fort_pending, __ATOMIC_ACQUIRE), 0)'
+        if self.procedure.name.startswith('Start'):
+            self.before.append(f'if ({pending}) fort_starting({p.name}, {count});')
+            return
+        self.before += [f'const int pending = {pending};', f'FORT_ARRAY(int, old, pending ? {count} : 0);',
+                        f'for (long i = 0; i < old_count; ++i) old[i] = {p.name}[i];']
+        self.after.append(f'if (pending) fort_settle(old, {p.name}, {count});')
 
     def status(self, p):
         self.pass_on(p, 'MPI_Status', f'fort_address({p.name})' if p.direction != 'in' else p.name)
@@ -179,10 +193,11 @@ def described(entry):
     fast = ' && '.join(f'fort_contiguous({q.name})' for q in p.buffers)
     head += f'  if (__builtin_expect({fast}, 1)) {{\n    {call}\n    return;\n  }}\n'
     lines, close = [], []
+    kept = any(q.kind == 'request' and q.direction == 'out' for q in p.params) and p.row.chapter != 'partitioned'
     for q in p.buffers:
         count, kind = following(p, q)
-        typed = kind and (p.row.home not in ('coll', 'neighbor') or SINGLE.fullmatch(f'{p.row.base} {q.name}'))
-        ways = ['kFortTyped'] * bool(typed) + ['kFortCopied'] * (not q.nonblocking)
+        typed = kind and (p.row.home not in ('coll', 'neighbor', 'op') or SINGLE.fullmatch(f'{p.row.base} {q.name}'))
+        ways = ['kFortTyped'] * bool(typed) + ['kFortCopied'] * (kept or not q.nonblocking)
         ways += ['kFortRead'] + ['kFortWrite'] * (q.direction != 'in')
         shown = (f'*{count.name}', f'*{kind.name}') if typed else ('0', '0')
         lines += [f'struct fort_section {q.name}_s;',
@@ -195,7 +210,15 @@ def described(entry):
             given[kind.name] = f'&{q.name}_s.type'
     bad = ' | '.join(f'{q.name}_code' for q in p.buffers)
     call = f'FORT({plain})({", ".join([*given.values(), *ends, *hidden])});'
-    lines += [f'if ({bad}) fort_refuse(ierror, {bad}, "MPI_{p.name}");', f'else {call}', *close]
+    lines.append(f'if ({bad}) fort_refuse(ierror, {bad}, "MPI_{p.name}");')
+    if kept:
+        lines += [f'else {call.replace("ierror", "&code")}'.replace('else', 'int code = MPI_ERR_BUFFER;\n  if (!(' + bad + '))'),
+                  f'struct fort_section* sections[] = {{{", ".join(f"&{q.name}_s" for q in p.buffers)}}};',
+                  f'if (code == MPI_SUCCESS && ({" | ".join(f"{q.name}_s.ways" for q in p.buffers)}) & kFortCopied) {{',
+                  f'  fort_keep(*request, {int(p.name.endswith(("_init", "_init_c")))}, {len(p.buffers)}, sections);',
+                  '} else {', *(f'  {line}' for line in close), '}', f'if (!({bad})) fort_set(ierror, code);']
+    else:
+        lines += [f'else {call}', *close]
     return head + ''.join(f'  {line}\n' for line in lines) + '}\n'
 
 

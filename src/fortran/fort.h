@@ -123,6 +123,15 @@ int fort_open(struct fort_section* section, const struct fort_array* array, MPI_
 void fort_close(struct fort_section* section);
 void fort_refuse(int* ierror, int code, const char* function);
 
+void fort_pack(struct fort_section* section);
+void fort_unpack(struct fort_section* section);
+
+// pending.c: packed copies that live until a request completes.
+extern int fort_pending;  // their number
+void fort_keep(int request, int persistent, int count, struct fort_section** sections);
+void fort_settle(const int* before, const int* after, long count);
+void fort_starting(const int* requests, long count);
+
 static inline void fort_set(int* ierror, int code) {
   if (ierror) *ierror = code;
 }

@@ -16,7 +16,7 @@ gen/fortran.stamp: $(srcdir)/src/abi/functions.txt $(srcdir)/src/abi/table.py $(
 if HAVE_FORTRAN
 BUILT_SOURCES += gen/fortran.stamp
 lib_LTLIBRARIES += libmpifort_abi.la
-libmpifort_abi_la_SOURCES = src/fortran/entries.c src/fortran/entries_profiled.c src/fortran/support.c src/fortran/sections.c \
+libmpifort_abi_la_SOURCES = src/fortran/entries.c src/fortran/entries_profiled.c src/fortran/support.c src/fortran/sections.c src/fortran/pending.c \
   src/fortran/callbacks.c src/fortran/attributes.c src/fortran/start.c src/fortran/fort.h src/fortran/callbacks.h \
   src/fortran/entries.inc.h src/fortran/special.inc.h
 # The COMMON block of the program must replace the library's: no hidden visibility.

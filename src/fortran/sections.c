@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections with gaps: a datatype over the array's memory, or a packed copy for blocking calls.
+// Sections with gaps: a datatype over the array's memory, or a packed copy.
 // Cost: one datatype constructor per dimension, freed after the call; or a copy of the section before and after it.
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,26 +97,34 @@ int fort_open(struct fort_section* s, const struct fort_array* array, MPI_Count 
   if ((ways & kFortTyped) && open_typed(s, count, type)) return MPI_SUCCESS;
   if (!(ways & kFortCopied)) return MPI_ERR_BUFFER;
   s->bytes = elements(array) * array->element;
-  char* packed = malloc(s->bytes > 0 ? s->bytes : 1);
-  s->address = packed;
-  if (!packed) return MPI_ERR_NO_MEM;
-  move(array, array->rank - 1, array->base, &packed, 0);
+  s->address = malloc(s->bytes > 0 ? s->bytes : 1);
+  if (!s->address) return MPI_ERR_NO_MEM;
   s->ways |= kFortCopied;
+  fort_pack(s);
   return MPI_SUCCESS;
+}
+
+void fort_pack(struct fort_section* s) {
+  char* packed = s->address;
+  move(s->array, s->array->rank - 1, s->array->base, &packed, 0);
+}
+
+void fort_unpack(struct fort_section* s) {
+  char* packed = s->address;
+  move(s->array, s->array->rank - 1, s->array->base, &packed, 1);
 }
 
 void fort_close(struct fort_section* s) {
   if (s->made != MPI_DATATYPE_NULL) PMPI_Type_free(&s->made);
   if (!(s->ways & kFortCopied)) return;
-  char* packed = s->address;
-  if (s->ways & kFortWrite) move(s->array, s->array->rank - 1, s->array->base, &packed, 1);
+  if (s->ways & kFortWrite) fort_unpack(s);
   free(s->address);
 }
 
 void fort_refuse(int* ierror, int code, const char* function) {
   if (code == MPI_ERR_BUFFER)
     fprintf(stderr,
-            "%s (Fortran): the array section has gaps, and this nonblocking call cannot take it with these arguments. Pass a "
+            "%s (Fortran): the array section has gaps, and the call cannot take it with these arguments. Pass a "
             "contiguous array, or a datatype that describes the gaps.\n",
             function);
   PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);

@@ -86,7 +86,7 @@ def compile_run(suite, run, program):
     for source in [*files, made / UTILITY[language(run)]]:
         objects.append(work / (re.sub(r"\W", "_", source.name) + ".o"))
         if source.suffix == ".c":
-            complaint = suite.compiler("-c", source, "-o", objects[-1])
+            complaint = suite.compiler("-DF77_NAME_LOWER_USCORE=1", "-c", source, "-o", objects[-1])
         else:
             complaint = fortran(suite, *flags(run), f"-I{source.parent}", f"-J{work}", "-c", source, "-o", objects[-1])
         if complaint:
