@@ -30,7 +30,7 @@ def main():
     options.add_argument('--out')
     options.add_argument('--list', action='store_true')
     chosen = options.parse_args()
-    procedures = list(view.procedures(table.read(f'{chosen.top}/src/abi/functions.txt')))
+    procedures = [*view.procedures(table.read(f'{chosen.top}/src/abi/functions.txt')), *view.fortran_only()]
     if chosen.list:
         for p in procedures:
             print(p.name, *(f'{q.direction}:{q.kind}{"[]" if q.array else ""}:{q.name}' for q in p.params))

@@ -139,6 +139,10 @@ def procedures(rows):
             shown = [p for p in row.c_params(large) if (row.name, p.name) not in ABSENT]
             result = row.returns if row.returns != 'int' else ''
             yield Procedure(row.name + ('_c' if large else ''), large, row, [param_of(row, p, large) for p in shown], result)
+
+
+def fortran_only():
+    """Procedures without a function of C."""
     buffer = Param('buf', 'buffer', 'inout', nonblocking=True)
     none = table.Function('F_sync_reg', 'status', True)
     yield Procedure('F_sync_reg', False, none, [buffer])
