@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations and error handlers have no extra state in C: each procedure gets one of kFortCallbacks C functions of its kind.
-// Callbacks with extra state pass the procedures in it.
+// Operations and error handlers of C have no extra state: kFortCallbacks C functions of each kind
+// serve one procedure each. Other callbacks keep their procedures in the extra state.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,27 +17,37 @@ static void call_op(int i, void* in, void* inout, int* count, MPI_Datatype* type
 }
 static void call_op_large(int i, void* in, void* inout, MPI_Count* count, MPI_Datatype* type) {
   int number = fort_Type_int(*type);
-  ((void (*)(void*, void*, MPI_Count*, int*))procedures[kFortOpLarge][i])(in, inout, count, &number);
+  ((void (*)(void*, void*, MPI_Count*, int*))procedures[kFortOpLarge][i])(in, inout, count,
+                                                                          &number);
 }
 static void call_handler(enum fort_kind kind, int i, int number, int* code) {
   ((void (*)(int*, int*))procedures[kind][i])(&number, code);
 }
 
-#define FUNCTION(i)                                                                                    \
-  static void op_##i(void* in, void* inout, int* n, MPI_Datatype* t) { call_op(i, in, inout, n, t); }  \
-  static void op_large_##i(void* in, void* inout, MPI_Count* n, MPI_Datatype* t) {                     \
-    call_op_large(i, in, inout, n, t);                                                                 \
-  }                                                                                                    \
-  static void comm_##i(MPI_Comm* h, int* code, ...) { call_handler(kFortComm, i, fort_Comm_int(*h), code); } \
-  static void file_##i(MPI_File* h, int* code, ...) { call_handler(kFortFile, i, fort_File_int(*h), code); } \
-  static void session_##i(MPI_Session* h, int* code, ...) {                                            \
-    call_handler(kFortSession, i, fort_Session_int(*h), code);                                         \
-  }                                                                                                    \
-  static void win_##i(MPI_Win* h, int* code, ...) { call_handler(kFortWin, i, fort_Win_int(*h), code); }
+#define FUNCTION(i)                                                                \
+  static void op_##i(void* in, void* inout, int* n, MPI_Datatype* t) {             \
+    call_op(i, in, inout, n, t);                                                   \
+  }                                                                                \
+  static void op_large_##i(void* in, void* inout, MPI_Count* n, MPI_Datatype* t) { \
+    call_op_large(i, in, inout, n, t);                                             \
+  }                                                                                \
+  static void comm_##i(MPI_Comm* h, int* code, ...) {                              \
+    call_handler(kFortComm, i, fort_Comm_int(*h), code);                           \
+  }                                                                                \
+  static void file_##i(MPI_File* h, int* code, ...) {                              \
+    call_handler(kFortFile, i, fort_File_int(*h), code);                           \
+  }                                                                                \
+  static void session_##i(MPI_Session* h, int* code, ...) {                        \
+    call_handler(kFortSession, i, fort_Session_int(*h), code);                     \
+  }                                                                                \
+  static void win_##i(MPI_Win* h, int* code, ...) {                                \
+    call_handler(kFortWin, i, fort_Win_int(*h), code);                             \
+  }
 // EACH(X) writes X(000) to X(077): the octal digits name kFortCallbacks functions.
 #define EACH8(X, p) X(p##0) X(p##1) X(p##2) X(p##3) X(p##4) X(p##5) X(p##6) X(p##7)
 #define EACH(X) \
-  EACH8(X, 00) EACH8(X, 01) EACH8(X, 02) EACH8(X, 03) EACH8(X, 04) EACH8(X, 05) EACH8(X, 06) EACH8(X, 07)
+  EACH8(X, 00)  \
+  EACH8(X, 01) EACH8(X, 02) EACH8(X, 03) EACH8(X, 04) EACH8(X, 05) EACH8(X, 06) EACH8(X, 07)
 EACH(FUNCTION)
 
 #define ROW_OP(i) (void*)op_##i,
@@ -47,7 +57,8 @@ EACH(FUNCTION)
 #define ROW_SESSION(i) (void*)session_##i,
 #define ROW_WIN(i) (void*)win_##i,
 static void* const functions[kFortKinds][kFortCallbacks] = {
-    {EACH(ROW_OP)}, {EACH(ROW_OP_LARGE)}, {EACH(ROW_COMM)}, {EACH(ROW_FILE)}, {EACH(ROW_SESSION)}, {EACH(ROW_WIN)}};
+    {EACH(ROW_OP)},   {EACH(ROW_OP_LARGE)}, {EACH(ROW_COMM)},
+    {EACH(ROW_FILE)}, {EACH(ROW_SESSION)},  {EACH(ROW_WIN)}};
 
 void* fort_callback(enum fort_kind kind, fort_procedure* procedure) {
   void* found = NULL;
@@ -58,10 +69,11 @@ void* fort_callback(enum fort_kind kind, fort_procedure* procedure) {
   }
   pthread_mutex_unlock(&lock);
   if (!found)
-    fprintf(stderr,
-            "MPI (Fortran): %d procedures are already operations or error handlers of this kind, and there is no room for more. "
-            "Use one procedure for several.\n",
-            kFortCallbacks);
+    fprintf(
+        stderr,
+        "MPI (Fortran): %d procedures are operations or error handlers of this kind already, the "
+        "limit. Use one procedure for several purposes.\n",
+        kFortCallbacks);
   return found;
 }
 
@@ -87,14 +99,14 @@ int fort_cancel(void* state, int complete) {
   return code;
 }
 
-#define CONVERSION(name, way, count_type)                                                                      \
-  int name(void* user, MPI_Datatype type, count_type count, void* file, MPI_Offset position, void* state) {    \
-    struct fort_datarep* d = state;                                                                            \
-    int code = MPI_SUCCESS, number = fort_Type_int(type);                                                      \
-    ((void (*)(void*, int*, count_type*, void*, MPI_Offset*, MPI_Aint*, int*))d->way)(user, &number, &count,   \
-                                                                                     file, &position,          \
-                                                                                     &d->state, &code);        \
-    return code;                                                                                               \
+#define CONVERSION(name, way, count_type)                                                    \
+  int name(void* user, MPI_Datatype type, count_type count, void* file, MPI_Offset position, \
+           void* state) {                                                                    \
+    struct fort_datarep* d = state;                                                          \
+    int code = MPI_SUCCESS, number = fort_Type_int(type);                                    \
+    ((void (*)(void*, int*, count_type*, void*, MPI_Offset*, MPI_Aint*, int*))d->way)(       \
+        user, &number, &count, file, &position, &d->state, &code);                           \
+    return code;                                                                             \
   }
 CONVERSION(fort_read, read, int)
 CONVERSION(fort_write, write, int)

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callbacks of Fortran as callbacks of C, and attributes that both languages read.
-// Lifetime: a callback stays registered until the program ends, because operations and communicators can outlive their handles.
-// Threads: all functions may be called by any thread.
+// Callbacks of Fortran as callbacks of C, and attributes across languages.
+// Lifetime: a callback stays registered until the program ends, because operations can outlive
+// their handles. Threads: all functions may be called by any thread.
 #pragma once
 
 #include <mpi.h>
 
 typedef void fort_procedure(void);
 
-// A C callback that calls `procedure`; the same one for the same procedure. Null, with a message, after kFortCallbacks
-// procedures of a kind.
+// The C callback of a procedure; equal for equal procedures. Null, with a message, after
+// kFortCallbacks procedures of a kind.
 enum fort_kind { kFortOp, kFortOpLarge, kFortComm, kFortFile, kFortSession, kFortWin, kFortKinds };
 enum { kFortCallbacks = 64 };
 void* fort_callback(enum fort_kind kind, fort_procedure* procedure);
 
-// The value of an attribute set in Fortran lives in a box. C reads the box's address, and so a pointer to the value.
+// The value of an attribute set in Fortran lives in a box. C reads the box's address: a pointer to
+// the value.
 void* fort_box(MPI_Aint value);
 // The value behind the pointer of C: of a box, or the pointer itself.
 MPI_Aint fort_unboxed(void* attribute);
@@ -36,9 +37,10 @@ int fort_copy_win(MPI_Win win, int keyval, void* state, void* in, void* out, int
 int fort_remove_comm(MPI_Comm comm, int keyval, void* attribute, void* state);
 int fort_remove_type(MPI_Datatype type, int keyval, void* attribute, void* state);
 int fort_remove_win(MPI_Win win, int keyval, void* attribute, void* state);
-struct fort_keyval* fort_keyval(fort_procedure* copy, fort_procedure* remove, MPI_Aint state, int old);
+struct fort_keyval* fort_keyval(fort_procedure* copy, fort_procedure* remove, MPI_Aint state,
+                                int old);
 
-// `state` is the caller's variable, as in other MPI libraries: its procedures may change it.
+// `state` is the caller's variable, as in other MPI libraries, and callbacks may change it.
 struct fort_grequest {
   fort_procedure *query, *free, *cancel;
   MPI_Aint* state;
@@ -51,10 +53,14 @@ struct fort_datarep {
   fort_procedure *read, *write, *extent;
   MPI_Aint state;
 };
-int fort_read(void* user, MPI_Datatype type, int count, void* file, MPI_Offset position, void* state);
-int fort_write(void* user, MPI_Datatype type, int count, void* file, MPI_Offset position, void* state);
-int fort_read_c(void* user, MPI_Datatype type, MPI_Count count, void* file, MPI_Offset position, void* state);
-int fort_write_c(void* user, MPI_Datatype type, MPI_Count count, void* file, MPI_Offset position, void* state);
+int fort_read(void* user, MPI_Datatype type, int count, void* file, MPI_Offset position,
+              void* state);
+int fort_write(void* user, MPI_Datatype type, int count, void* file, MPI_Offset position,
+               void* state);
+int fort_read_c(void* user, MPI_Datatype type, MPI_Count count, void* file, MPI_Offset position,
+                void* state);
+int fort_write_c(void* user, MPI_Datatype type, MPI_Count count, void* file, MPI_Offset position,
+                 void* state);
 int fort_extent(MPI_Datatype type, MPI_Aint* extent, void* state);
 void mpi_conversion_fn_null_(void);
 void mpi_conversion_fn_null_c_(void);

@@ -110,7 +110,7 @@ class Entry:
         if self.procedure.row.chapter != 'request' or p.kind not in ('request', 'live_request') or p.direction == 'out':
             return
         count = f'(*{p.length} > 0 ? *{p.length} : 0)' if p.array else '1'
-        pending = '__builtin_expect(__atomic_load_n(&fort_pending, __ATOMIC_ACQUIRE), 0)'
+        pending = '(int)__builtin_expect(__atomic_load_n(&fort_pending, __ATOMIC_ACQUIRE), 0)'
         if self.procedure.name.startswith('Start'):
             self.before.append(f'if ({pending}) fort_starting({p.name}, {count});')
             return

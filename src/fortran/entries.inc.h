@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of entries.c and entries_profiled.c, compiled with FORT and CALL of each. `_f08` names of procedures without buffers are
-// second names: a handle type of mpi_f08 has the memory of an INTEGER.
+// The text of entries.c and entries_profiled.c, compiled with FORT and CALL of each. `_f08` names
+// of procedures without buffers are second names: a handle type of mpi_f08 has the memory of an
+// INTEGER.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,5 +13,5 @@
 #define ALIAS(name, other) \
   extern __typeof(FORT(name)) FORT(other) __attribute__((alias(FORT_TEXT(FORT(name)))));
 
-#include "fortran/special.inc.h"
 #include "fortran/entries.inc"
+#include "fortran/special.inc.h"

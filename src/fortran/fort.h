@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the C entries of Fortran programs: sentinels, handles, strings, array descriptors.
-// A Fortran compiler passes each argument by address, the lengths of strings as last arguments, and null for an absent
-// `ierror`. The entries call C functions of any library with the standard ABI; this library links none.
+// A Fortran compiler passes each argument by address, the lengths of strings as last arguments, and
+// null for an absent `ierror`. The entries call C functions of any library with the standard ABI;
+// this library links none.
 #pragma once
 
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// The COMMON block of MPI_BOTTOM, MPI_IN_PLACE and the others; emit_modules.py writes its Fortran declaration. The linker merges the
-// block of a program with this one, so both have the same size.
+// The COMMON block of MPI_BOTTOM, MPI_IN_PLACE and the others; emit_modules.py writes its Fortran
+// declaration. The linker merges the blocks of program and library: their sizes must be equal.
 struct fort_sentinels {
   int bottom, in_place, buffer_automatic, errcodes_ignore, unweighted, weights_empty;
   int argv_null, argvs_null;  // character(1) each, padded
@@ -28,14 +29,14 @@ static inline void* fort_address(const void* address) {
 
 // Handles below kPredefined are constants of the ABI, and equal their integers.
 enum { kPredefined = 4096, kOnStack = 64 };
-#define FORT_HANDLE(type, name)                                                      \
-  static inline type fort_##name(int number) {                                       \
-    if ((unsigned)number < kPredefined) return (type)(uintptr_t)(unsigned)number;    \
-    return PMPI_##name##_fromint(number);                                            \
-  }                                                                                  \
-  static inline int fort_##name##_int(type handle) {                                 \
-    if ((uintptr_t)handle < kPredefined) return (int)(uintptr_t)handle;              \
-    return PMPI_##name##_toint(handle);                                              \
+#define FORT_HANDLE(type, name)                                                   \
+  static inline type fort_##name(int number) {                                    \
+    if ((unsigned)number < kPredefined) return (type)(uintptr_t)(unsigned)number; \
+    return PMPI_##name##_fromint(number);                                         \
+  }                                                                               \
+  static inline int fort_##name##_int(type handle) {                              \
+    if ((uintptr_t)handle < kPredefined) return (int)(uintptr_t)handle;           \
+    return PMPI_##name##_toint(handle);                                           \
   }
 FORT_HANDLE(MPI_Comm, Comm)
 FORT_HANDLE(MPI_Datatype, Type)
@@ -56,33 +57,35 @@ void* fort_allocate(long count, size_t size);
 #define FORT_ARRAY(type, name, count)                                          \
   type name##_stack[kOnStack];                                                 \
   const long name##_count = (long)(count) > 0 ? (long)(count) : 0;             \
-  type* name##_heap __attribute__((cleanup(fort_release))) =             \
+  type* name##_heap __attribute__((cleanup(fort_release))) =                   \
       name##_count > kOnStack ? fort_allocate(name##_count, sizeof(type)) : 0; \
   type* const name = name##_heap ? name##_heap : name##_stack
 
-// A string of Fortran as a string of C, without the blanks at its end; fort_stripped also drops blanks at its begin.
+// A string of Fortran as a string of C, without the blanks at its end; fort_stripped also drops
+// blanks at its begin.
 size_t fort_trimmed(const char* text, size_t length);
 const char* fort_stripped(const char* text, size_t* length);
 void fort_copy_string(char* to, const char* text, size_t length);
-#define FORT_STRING(name, text, length)                \
+#define FORT_STRING(name, text, length)                  \
   const size_t name##_size = fort_trimmed(text, length); \
-  char name[name##_size + 1];                          \
+  char name[name##_size + 1];                            \
   fort_copy_string(name, text, name##_size)
-#define FORT_STRIPPED(name, text, length)                         \
-  size_t name##_size = length;                                    \
+#define FORT_STRIPPED(name, text, length)                            \
+  size_t name##_size = length;                                       \
   const char* const name##_text = fort_stripped(text, &name##_size); \
-  char name[name##_size + 1];                                     \
+  char name[name##_size + 1];                                        \
   fort_copy_string(name, name##_text, name##_size)
 // Copies a C string to Fortran, cut or filled with blanks.
 void fort_pad(char* to, size_t length, const char* text);
 
-// Lengths of arrays that the arguments do not tell.
+// Lengths of arrays without an argument for the length.
 int fort_peers(MPI_Comm comm);
 int fort_cart_dims(MPI_Comm comm);
 int fort_indegree(MPI_Comm comm);
 int fort_outdegree(MPI_Comm comm);
 
-// Array descriptors of gfortran (libgfortran.h of GCC 9 and newer; the probe of configure checks the layout).
+// Array descriptors of gfortran (libgfortran.h of GCC 9 and newer; the probe of configure checks
+// the layout).
 struct fort_array {
   char* base;
   size_t offset, element;
@@ -95,7 +98,8 @@ struct fort_array {
   } dim[15];
 };
 
-// Whether the array has no gaps. The last extent of an assumed-size array is unknown, and not needed.
+// Whether the array has no gaps. The last extent of an assumed-size array is unknown, and not
+// needed.
 static inline int fort_contiguous(const struct fort_array* array) {
   ptrdiff_t expected = 1;
   for (int d = 0; d < array->rank; ++d) {
@@ -118,8 +122,8 @@ struct fort_section {
   int ways;
   size_t bytes;
 };
-int fort_open(struct fort_section* section, const struct fort_array* array, MPI_Count count, int type,
-              int ways);
+int fort_open(struct fort_section* section, const struct fort_array* array, MPI_Count count,
+              int type, int ways);
 void fort_close(struct fort_section* section);
 void fort_refuse(int* ierror, int code, const char* function);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections of nonblocking and persistent calls as packed copies: the entries that complete requests unpack them.
-// Lifetime: from the call until its request is null, or until a persistent request is freed.
-// Threads: all functions may be called by any thread. Cost without such calls: a load per completion call.
-// A request that only C code completes is not unpacked.
+// Packed copies of sections in nonblocking and persistent calls. The completing call of Fortran
+// unpacks the copy; requests completed in C keep packed copies. Lifetime: from the call until the
+// request is null, or until a persistent request is freed. Threads: all functions may be called by
+// any thread. Cost without copies: a load per completion call.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,8 @@ void fort_keep(int request, int persistent, int count, struct fort_section** sec
   pthread_mutex_unlock(&lock);
 }
 
-// Takes the entry out of the list, or returns it if it stays; null if there is none.
+// Finds the entry of a request, and removes it from the list unless `remove` is 0 and the request
+// persistent.
 static struct pending* find(int request, int remove) {
   pthread_mutex_lock(&lock);
   struct pending** at = &first;
@@ -64,7 +65,8 @@ static struct pending* find(int request, int remove) {
 
 static int is_done(int request) {
   int done = 0;
-  return PMPI_Request_get_status(fort_Request(request), &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done;
+  return PMPI_Request_get_status(fort_Request(request), &done, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+         done;
 }
 
 void fort_settle(const int* before, const int* after, long count) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections with gaps: a datatype over the array's memory, or a packed copy.
-// Cost: one datatype constructor per dimension, freed after the call; or a copy of the section before and after it.
+// Array sections with gaps: a datatype over the array's memory, or a packed copy.
+// Cost: one datatype constructor per dimension, freed after the call; or one copy before and one
+// after the call.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +33,10 @@ static void move(const struct fort_array* a, int d, char* at, char** packed, int
   for (ptrdiff_t i = 0; i < extent(a, d); ++i) move(a, d - 1, at + i * step(a, d), packed, out);
 }
 
-// The datatype of the first `count` elements, each of type `element`: complete inner dimensions first, then the rest of a
-// dimension that `count` cuts, as a struct of two parts.
-static int over(const struct fort_array* a, int d, MPI_Count count, MPI_Datatype element, MPI_Datatype* made) {
+// The datatype of the first `count` elements of type `element`: complete inner dimensions, then the
+// rest of a dimension cut by `count`, as a struct of two parts.
+static int over(const struct fort_array* a, int d, MPI_Count count, MPI_Datatype element,
+                MPI_Datatype* made) {
   if (d < 0) return PMPI_Type_dup(element, made);
   MPI_Count inner = 1;
   for (int i = 0; i < d; ++i) inner *= extent(a, i);
@@ -58,18 +60,22 @@ static int over(const struct fort_array* a, int d, MPI_Count count, MPI_Datatype
   return code;
 }
 
-// The datatype of one array element, if `type` fills whole elements without gaps; *count becomes a number of elements.
-static int element_type(const struct fort_array* a, MPI_Datatype type, MPI_Count* count, MPI_Datatype* made) {
+// The datatype of one array element if `type` fills whole elements without gaps; *count becomes a
+// number of elements.
+static int element_type(const struct fort_array* a, MPI_Datatype type, MPI_Count* count,
+                        MPI_Datatype* made) {
   MPI_Count size, low, width, none, combiner_sizes[3];
   int combiner;
-  if (PMPI_Type_size_c(type, &size) != MPI_SUCCESS || PMPI_Type_get_extent_c(type, &low, &width) != MPI_SUCCESS ||
-      PMPI_Type_get_envelope_c(type, &combiner_sizes[0], &combiner_sizes[1], &none, &combiner_sizes[2], &combiner) !=
-          MPI_SUCCESS)
+  if (PMPI_Type_size_c(type, &size) != MPI_SUCCESS ||
+      PMPI_Type_get_extent_c(type, &low, &width) != MPI_SUCCESS ||
+      PMPI_Type_get_envelope_c(type, &combiner_sizes[0], &combiner_sizes[1], &none,
+                               &combiner_sizes[2], &combiner) != MPI_SUCCESS)
     return 0;
   const MPI_Count element = (MPI_Count)a->element;
   const int named = combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
                     combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-  if (!named || size == 0 || low != 0 || width != size || element % size != 0 || *count * size % element != 0)
+  if (!named || size == 0 || low != 0 || width != size || element % size != 0 ||
+      *count * size % element != 0)
     return 0;
   if (PMPI_Type_contiguous_c(element / size, type, made) != MPI_SUCCESS) return 0;
   *count = *count * size / element;
@@ -90,8 +96,10 @@ static int open_typed(struct fort_section* s, MPI_Count count, int type) {
   return 1;
 }
 
-int fort_open(struct fort_section* s, const struct fort_array* array, MPI_Count count, int type, int ways) {
-  *s = (struct fort_section){fort_address(array->base), count, (int)count, type, MPI_DATATYPE_NULL, array, 0, 0};
+int fort_open(struct fort_section* s, const struct fort_array* array, MPI_Count count, int type,
+              int ways) {
+  *s = (struct fort_section){fort_address(array->base), count, (int)count, type,
+                             MPI_DATATYPE_NULL,         array, 0,          0};
   if (fort_contiguous(array)) return MPI_SUCCESS;
   s->ways = ways & kFortWrite;
   if ((ways & kFortTyped) && open_typed(s, count, type)) return MPI_SUCCESS;
@@ -123,10 +131,11 @@ void fort_close(struct fort_section* s) {
 
 void fort_refuse(int* ierror, int code, const char* function) {
   if (code == MPI_ERR_BUFFER)
-    fprintf(stderr,
-            "%s (Fortran): the array section has gaps, and the call cannot take it with these arguments. Pass a "
-            "contiguous array, or a datatype that describes the gaps.\n",
-            function);
+    fprintf(
+        stderr,
+        "%s (Fortran): the call accepts no array section with gaps. Pass a contiguous array, or a "
+        "datatype with the gaps.\n",
+        function);
   PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
   fort_set(ierror, code);
 }

@@ -28,7 +28,8 @@ void fort_release(void* array) { free(*(void**)array); }
 void* fort_allocate(long count, size_t size) {
   void* const made = calloc((size_t)count, size);
   if (made) return made;
-  fprintf(stderr, "MPI (Fortran): no memory for an array of %ld elements of %zu bytes\n", count, size);
+  fprintf(stderr, "MPI (Fortran): no memory for an array of %ld elements of %zu bytes\n", count,
+          size);
   abort();
 }
 
@@ -71,7 +72,8 @@ static int neighbors(MPI_Comm comm, int out) {
   int kind = MPI_UNDEFINED, rank = 0, degree[2] = {0, 0}, weighted = 0;
   if (PMPI_Topo_test(comm, &kind) != MPI_SUCCESS) return 0;
   if (kind == MPI_CART) return 2 * fort_cart_dims(comm);
-  if (kind == MPI_DIST_GRAPH) PMPI_Dist_graph_neighbors_count(comm, &degree[0], &degree[1], &weighted);
+  if (kind == MPI_DIST_GRAPH)
+    PMPI_Dist_graph_neighbors_count(comm, &degree[0], &degree[1], &weighted);
   if (kind == MPI_GRAPH && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS) {
     PMPI_Graph_neighbors_count(comm, rank, &degree[0]);
     degree[1] = degree[0];

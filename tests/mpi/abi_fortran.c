@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of a Fortran compiler: the first setter wins, equal values pass, other values are an error.
-// ranks: 1
+// The settings of a Fortran compiler: the first setter wins, equal values pass, other values are an
+// error. ranks: 1
 #include <mpi.h>
 
 #include "check.h"
@@ -34,7 +34,8 @@ int main(int argc, char** argv) {
   CHECK(class_of(MPI_Abi_set_fortran_booleans(2, &short_yes, &short_no)) == MPI_ERR_ABI);
   CHECK(class_of(MPI_Abi_set_fortran_booleans(3, &yes, &no)) == MPI_ERR_ARG);
   yes = no = 7;
-  CHECK(MPI_Abi_get_fortran_booleans(4, &yes, &no, &is_set) == MPI_SUCCESS && is_set && yes == 1 && no == 0);
+  CHECK(MPI_Abi_get_fortran_booleans(4, &yes, &no, &is_set) == MPI_SUCCESS && is_set && yes == 1 &&
+        no == 0);
   MPI_Finalize();
   return 0;
 }
