@@ -13,5 +13,7 @@
 #define ALIAS(name, other) \
   extern __typeof(FORT(name)) FORT(other) __attribute__((alias(FORT_TEXT(FORT(name)))));
 
-#include "fortran/entries.inc"
+// The second names of these entries are in entries.inc.
 #include "fortran/special.inc.h"
+// Generated.
+#include "fortran/entries.inc"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of a Fortran compiler: the first setter wins, equal values pass, other values are an
-// error. ranks: 1
+// Settings of a Fortran compiler: the first setter wins; equal values pass, others are an error.
+// ranks: 1
 #include <mpi.h>
 
 #include "check.h"
