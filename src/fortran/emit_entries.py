@@ -190,8 +190,14 @@ def described(entry):
     head = f'{entry.signature(f08, True)} {{\n'
     if WHOLE.match(p.row.name):
         return f'{head}  {call}\n}}\n'
+    # Both ends of the short entry are tail calls, so it saves no registers.
+    slow = entry.signature(f08 + '_slow', True)
+    passed = ', '.join([*(q.name for q in p.params), *ends, *hidden])
+    short = f'{head}  if ({" && ".join(f"fort_plain({q.name})" for q in p.buffers)})\n    {call}\n' \
+        f'  else\n    FORT({f08}_slow)({passed});\n}}\n'
+    head = f'static __attribute__((noinline)) {slow} {{\n'
     fast = ' && '.join(f'fort_contiguous({q.name})' for q in p.buffers)
-    head += f'  if (__builtin_expect({fast}, 1)) {{\n    {call}\n    return;\n  }}\n'
+    head += f'  if ({fast}) {{\n    {call}\n    return;\n  }}\n'
     lines, close = [], []
     kept = any(q.kind == 'request' and q.direction == 'out' for q in p.params) and p.row.chapter != 'partitioned'
     for q in p.buffers:
@@ -219,7 +225,7 @@ def described(entry):
                   '} else {', *(f'  {line}' for line in close), '}', f'if (!({bad})) fort_set(ierror, code);']
     else:
         lines += [f'else {call}', *close]
-    return head + ''.join(f'  {line}\n' for line in lines) + '}\n'
+    return head + ''.join(f'  {line}\n' for line in lines) + '}\n\n' + short
 
 
 def following(procedure, buffer):

@@ -21,7 +21,7 @@ extern struct fort_sentinels mpifort_sentinels_;
 void* fort_sentinel(const void* address);
 
 // The C address of an argument; sentinels become the constants of C.
-static inline void* fort_address(const void* address) {
+static inline __attribute__((always_inline)) void* fort_address(const void* address) {
   if ((uintptr_t)address - (uintptr_t)&mpifort_sentinels_ >= sizeof(struct fort_sentinels))
     return (void*)(uintptr_t)address;
   return fort_sentinel(address);
@@ -29,14 +29,14 @@ static inline void* fort_address(const void* address) {
 
 // Handles below kPredefined are constants of the ABI, and equal their integers.
 enum { kPredefined = 4096, kOnStack = 64 };
-#define FORT_HANDLE(type, name)                                                   \
-  static inline type fort_##name(int number) {                                    \
-    if ((unsigned)number < kPredefined) return (type)(uintptr_t)(unsigned)number; \
-    return PMPI_##name##_fromint(number);                                         \
-  }                                                                               \
-  static inline int fort_##name##_int(type handle) {                              \
-    if ((uintptr_t)handle < kPredefined) return (int)(uintptr_t)handle;           \
-    return PMPI_##name##_toint(handle);                                           \
+#define FORT_HANDLE(type, name)                                                     \
+  static inline __attribute__((always_inline)) type fort_##name(int number) {       \
+    if ((unsigned)number < kPredefined) return (type)(uintptr_t)(unsigned)number;   \
+    return PMPI_##name##_fromint(number);                                           \
+  }                                                                                 \
+  static inline __attribute__((always_inline)) int fort_##name##_int(type handle) { \
+    if ((uintptr_t)handle < kPredefined) return (int)(uintptr_t)handle;             \
+    return PMPI_##name##_toint(handle);                                             \
   }
 FORT_HANDLE(MPI_Comm, Comm)
 FORT_HANDLE(MPI_Datatype, Type)
@@ -100,15 +100,11 @@ struct fort_array {
 
 // Whether the array has no gaps. The last extent of an assumed-size array is unknown, and not
 // needed.
-static inline int fort_contiguous(const struct fort_array* array) {
-  ptrdiff_t expected = 1;
-  for (int d = 0; d < array->rank; ++d) {
-    const ptrdiff_t extent = array->dim[d].upper - array->dim[d].lower + 1;
-    if (extent != 1 && array->dim[d].stride != expected) return extent == 0;
-    expected *= extent;
-  }
-  return array->rank == 0 || expected == 1 || array->span == (ptrdiff_t)array->element ||
-         array->span == 0 || array->element == 0;
+int fort_contiguous(const struct fort_array* array);
+// The same for the usual arrays; 0 also for other arrays without gaps.
+static inline __attribute__((always_inline)) int fort_plain(const struct fort_array* array) {
+  return array->rank == 0 || (array->rank == 1 && array->dim[0].stride == 1 &&
+                              array->span == (ptrdiff_t)array->element);
 }
 
 // A section with gaps for one call: as a datatype over the array's memory, or as a packed copy.
@@ -136,6 +132,6 @@ void fort_keep(int request, int persistent, int count, struct fort_section** sec
 void fort_settle(const int* before, const int* after, long count);
 void fort_starting(const int* requests, long count);
 
-static inline void fort_set(int* ierror, int code) {
+static inline __attribute__((always_inline)) void fort_set(int* ierror, int code) {
   if (ierror) *ierror = code;
 }

@@ -17,6 +17,17 @@ static ptrdiff_t step(const struct fort_array* a, int d) {
   return a->dim[d].stride * (a->span != 0 ? a->span : (ptrdiff_t)a->element);
 }
 
+int fort_contiguous(const struct fort_array* a) {
+  ptrdiff_t expected = 1;
+  for (int d = 0; d < a->rank; ++d) {
+    const ptrdiff_t length = a->dim[d].upper - a->dim[d].lower + 1;
+    if (length == 0) return 1;
+    if (length != 1 && a->dim[d].stride != expected) return 0;
+    expected *= length;
+  }
+  return expected == 1 || a->span == (ptrdiff_t)a->element || a->span == 0 || a->element == 0;
+}
+
 static size_t elements(const struct fort_array* a) {
   size_t all = 1;
   for (int d = 0; d < a->rank; ++d) all *= (size_t)extent(a, d);
