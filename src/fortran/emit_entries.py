@@ -29,6 +29,8 @@ class Entry:
                           for function, name in sorted(view.ABSENT) if function == procedure.row.name and name != '...']
         for p in procedure.params:
             self.add(p)
+        if procedure.row.name in ('Init', 'Init_thread', 'Session_init'):
+            self.after.append('if (code == MPI_SUCCESS) fort_describe();')
 
     def add(self, p):
         if p.kind in view.HANDLES:

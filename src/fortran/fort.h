@@ -19,6 +19,7 @@ struct fort_sentinels {
 extern struct fort_sentinels mpifort_sentinels_;
 
 void* fort_sentinel(const void* address);
+void fort_describe(void);  // after MPI_Init
 
 // The C address of an argument; sentinels become the constants of C.
 static inline __attribute__((always_inline)) void* fort_address(const void* address) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before main: tells the MPI library the sizes and logical values of Fortran. Values set earlier
-// stay. A program compiled with 8-byte default INTEGERs gets a message: its COMMON block is larger.
+// Tells the MPI library the sizes and logical values of Fortran: before main, since a program in C
+// may call Fortran; MPICH 5.0 refuses the calls before MPI_Init, so the Fortran entries of MPI_Init
+// make them there. Programs with 8-byte default INTEGERs have a larger COMMON block, and get a
+// message.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "fortran/fort.h"
 
@@ -21,14 +24,16 @@ static void check_integers(void) {
           info.dli_fname ? info.dli_fname : "the program");
 }
 
-__attribute__((constructor)) static void start(void) {
+// Once per process. Values set earlier stay.
+void fort_describe(void) {
   static const struct {
     const char *key, *value;
   } facts[] = {{"mpi_logical_size", "4"},
                {"mpi_integer_size", "4"},
                {"mpi_real_size", "4"},
                {"mpi_double_precision_size", "8"}};
-  check_integers();
+  static int done;
+  if (__atomic_exchange_n(&done, 1, __ATOMIC_ACQ_REL)) return;
   MPI_Info info = MPI_INFO_NULL;
   if (PMPI_Abi_get_fortran_info(&info) == MPI_SUCCESS && info == MPI_INFO_NULL &&
       PMPI_Info_create(&info) == MPI_SUCCESS) {
@@ -41,4 +46,13 @@ __attribute__((constructor)) static void start(void) {
   if (PMPI_Abi_get_fortran_booleans(sizeof yes, &old_yes, &old_no, &is_set) == MPI_SUCCESS &&
       !is_set)
     PMPI_Abi_set_fortran_booleans(sizeof yes, &yes, &no);
+}
+
+__attribute__((constructor)) static void start(void) {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  check_integers();
+  if (PMPI_Get_library_version(version, &length) == MPI_SUCCESS &&
+      strncmp(version, "MPICH", 5) != 0)
+    fort_describe();
 }
