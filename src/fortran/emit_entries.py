@@ -199,6 +199,8 @@ def described(entry):
         f'  else\n    FORT({f08}_slow)({passed});\n}}\n'
     head = f'static __attribute__((noinline)) {slow} {{\n'
     fast = ' && '.join(f'fort_contiguous({q.name})' for q in p.buffers)
+    for q in p.buffers:
+        head += f'  struct fort_array {q.name}_a;\n  {q.name} = fort_normal({q.name}, &{q.name}_a);\n'
     head += f'  if ({fast}) {{\n    {call}\n    return;\n  }}\n'
     lines, close = [], []
     kept = any(q.kind == 'request' and q.direction == 'out' for q in p.params) and p.row.chapter != 'partitioned'

@@ -99,11 +99,21 @@ struct fort_array {
   } dim[15];
 };
 
+// Other compilers (flang) pass descriptors of C (CFI_cdesc_t). The version of these lies where
+// gfortran has the bytes of an element.
+enum { kFortC = 20180515 };
+static inline __attribute__((always_inline)) int fort_maybe_c(const struct fort_array* array) {
+  return (int)array->element == kFortC;
+}
+// The descriptor itself, or a translation of C's in *room.
+const struct fort_array* fort_normal(const struct fort_array* array, struct fort_array* room);
+
 // Whether the array has no gaps. The last extent of an assumed-size array is unknown, and not
 // needed.
 int fort_contiguous(const struct fort_array* array);
 // The same for the usual arrays; 0 also for other arrays without gaps.
 static inline __attribute__((always_inline)) int fort_plain(const struct fort_array* array) {
+  if (fort_maybe_c(array)) return 0;
   return array->rank == 0 || (array->rank == 1 && array->dim[0].stride == 1 &&
                               array->span == (ptrdiff_t)array->element);
 }

@@ -17,6 +17,36 @@ static ptrdiff_t step(const struct fort_array* a, int d) {
   return a->dim[d].stride * (a->span != 0 ? a->span : (ptrdiff_t)a->element);
 }
 
+// The head of a descriptor of C; rows of lower bound, extent and bytes between elements follow.
+struct c_array {
+  void* base;
+  size_t element;
+  int version;
+  unsigned char rank, type, attribute, extra;
+  struct {
+    ptrdiff_t lower, extent, step;
+  } dim[15];
+};
+
+const struct fort_array* fort_normal(const struct fort_array* array, struct fort_array* room) {
+  struct c_array c;
+  memcpy(&c, array, offsetof(struct c_array, dim));
+  if (c.version != kFortC || c.type == 0 || c.rank > 15) return array;
+  memcpy(c.dim, (const char*)array + offsetof(struct c_array, dim), c.rank * sizeof *c.dim);
+  *room = (struct fort_array){.base = c.base,
+                              .element = c.element,
+                              .rank = (signed char)c.rank,
+                              .span = (ptrdiff_t)c.element};
+  for (int d = 0; d < c.rank; ++d)
+    if (c.element == 0 || c.dim[d].step % (ptrdiff_t)c.element != 0) room->span = 1;
+  for (int d = 0; d < c.rank; ++d) {
+    room->dim[d].stride = c.dim[d].step / room->span;
+    room->dim[d].lower = 1;
+    room->dim[d].upper = c.dim[d].extent;
+  }
+  return room;
+}
+
 int fort_contiguous(const struct fort_array* a) {
   ptrdiff_t expected = 1;
   for (int d = 0; d < a->rank; ++d) {

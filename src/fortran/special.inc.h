@@ -218,7 +218,8 @@ FORT_DATAREP(_c, MPI_Datarep_conversion_function_c)
 // Procedures of Fortran alone.
 void FORT(f_sync_reg)(const void* buf) { (void)buf; }
 void FORT(sizeof_f08ts)(const struct fort_array* x, int* size, int* ierror) {
-  *size = (int)x->element;
+  struct fort_array room;
+  *size = (int)fort_normal(x, &room)->element;
   fort_set(ierror, MPI_SUCCESS);
 }
 void FORT(status_f2f08)(const int* f_status, MPI_Status* f08_status, int* ierror) {

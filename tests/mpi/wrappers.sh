@@ -56,6 +56,7 @@ if [ -x "$PREFIX/bin/mpifort" ]; then
   chmod +x future
   check "another compiler needs its own modules" says "make-modules" \
     sh -c "TERN_FC=$PWD/future mpifort world.f90 -o never 2>&1 || true"
+  check "flang gets its own folder, and no option of gfortran" sh -c "TERN_FC=flang mpifort -show world.f90 | grep -v mismatch | grep mpifort/flang"
   check "pkg-config has the libraries" says "lmpifort_abi -lmpi_abi" \
     env PKG_CONFIG_PATH="$PREFIX/lib/pkgconfig" pkg-config --libs mpi-fort
 fi
