@@ -21,6 +21,8 @@ EXTRA_DIST += \
 	examples/heat/heat.cc \
 	examples/heat/heat.png \
 	examples/heat/png.hpp \
+	examples/heat_fortran/README.md \
+	examples/heat_fortran/heat.f90 \
 	examples/hello/README.md \
 	examples/hello/hello.c \
 	examples/pool/README.md \

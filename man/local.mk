@@ -11,6 +11,9 @@ dist_man_MANS += man/man7/tern_torch.7 man/man7/tern_troubleshooting.7
 continue_pages = MPIX_Continueall.3 MPIX_Continue_init.3 MPIX_Continue_get_failed.3
 query_pages = MPIX_Query_hip_support.3 MPIX_Query_rocm_support.3 MPIX_Query_ze_support.3
 alias_pages = mpiexec.1 mpicxx.1 mpic++.1 $(continue_pages) $(query_pages)
+if HAVE_FORTRAN
+alias_pages += mpifort.1 mpif90.1 mpif77.1
+endif
 man_MANS += $(alias_pages)
 CLEANFILES += $(alias_pages)
 mpiexec.1: config.status
@@ -19,5 +22,5 @@ $(continue_pages): config.status
 	$(AM_V_GEN)echo '.so man3/MPIX_Continue.3' > $@
 $(query_pages): config.status
 	$(AM_V_GEN)echo '.so man3/MPIX_Query_cuda_support.3' > $@
-mpicxx.1 mpic++.1: config.status
+mpicxx.1 mpic++.1 mpifort.1 mpif90.1 mpif77.1: config.status
 	$(AM_V_GEN)echo '.so man1/mpicc.1' > $@

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manual pages of section 3: synopsis, parameters and checks from the table, texts from src/abi/pages."""
+import emit_modules
 import mdoc
+import view
 from table import HANDLES, MEANING, WIDE
 
 HANDLE_KINDS = ('request', 'live_request', 'message')
@@ -106,6 +108,14 @@ def summary(name, words):
     return family or (f'tool interface: {spelt[2:]}' if name.startswith('T_') else spelt)
 
 
+def folded(line):
+    """A line of at most 72 characters, continued behind a comma."""
+    if len(line) <= 72 or ', ' not in line[:70]:
+        return line
+    cut = line.rfind(', ', 0, 70) + 1
+    return line[:cut] + ' &\n    ' + folded(line[cut + 1:])
+
+
 class Page:
     """Writes the page of one function."""
 
@@ -130,6 +140,17 @@ class Page:
             declared = [p.declare(large) for p in self.function.c_params(large)]
             self.out += [f'.Ft {mdoc.quoted(self.function.returns)}', f'.Fo {self.function.prefix}{name}',
                          *(f'.Fa {mdoc.quoted(one)}' for one in declared or ['void']), '.Fc']
+        self.fortran()
+
+    def fortran(self):
+        """The procedure of mpi_f08; `mpi` and mpif.h have INTEGER handles and statuses."""
+        for procedure in view.procedures([self.function]):
+            if procedure.row is self.function and not procedure.large:
+                module = emit_modules.Module([procedure], procedure.in_f08)
+                used = 'mpi_f08' if procedure.in_f08 else 'mpi'
+                lines = [line[2:] for line in module.procedure(procedure, self.own) if line.strip() != 'import'
+                         and not line.startswith('!') and not line.strip().startswith('end ')]
+                self.out += ['.Pp', f'.Sy use {used}', *mdoc.literal('\n'.join(folded(line.strip()) for line in lines))]
 
     def section(self, title, paragraphs, level='Ss'):
         if paragraphs:

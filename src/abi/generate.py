@@ -15,7 +15,7 @@ import sys
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, '../base')]
+sys.path[:0] = [HERE, os.path.join(HERE, '../base'), os.path.join(HERE, '../fortran')]
 import emit_bodies  # noqa: E402
 import emit_entry  # noqa: E402
 import emit_man  # noqa: E402

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Generated entry points and their rule; Makefile.am explains GEN.
 abi_generators = src/base/generated.py src/abi/generate.py src/abi/table.py src/abi/emit_bodies.py \
-  src/abi/emit_entry.py src/abi/emit_traced.py src/abi/emit_man.py src/abi/pages.py src/abi/mdoc.py src/abi/summaries.txt
+  src/abi/emit_entry.py src/abi/emit_traced.py src/abi/emit_man.py src/abi/pages.py src/abi/mdoc.py src/abi/summaries.txt \
+  src/fortran/view.py src/fortran/emit_modules.py src/fortran/emit_entries.py
 EXTRA_DIST += src/abi/functions.txt src/abi/exports.map $(abi_generators)
 
 abi_sources += src/abi/checks.cc

@@ -31,6 +31,14 @@ int new_info(MPI_Info* out) noexcept {
   });
 }
 
+bool equal(const core::Info& a, const core::Info& b) {
+  for (size_t i = 0; i < a.count(); ++i) {
+    const std::string key = a.key(i).value_or("");
+    if (a.get(key) != b.get(key)) return false;
+  }
+  return a.count() == b.count();
+}
+
 }  // namespace
 
 #define TERN_CONVERSIONS(lower, type, parameter)                           \
@@ -69,14 +77,19 @@ int abi_get_info(MPI_Info* info) noexcept {
 
 int abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) noexcept {
   FortranAbi& fortran = instance().fortran;
-  if (fortran.logical_size != 0)
-    return fail(MPI_ERR_ABI, "the Fortran logical values are already set");
   if (logical_size != 1 && logical_size != 2 && logical_size != 4 && logical_size != 8)
     return fail(MPI_ERR_ARG, "logical_size is %d, but must be 1, 2, 4 or 8", logical_size);
   if (logical_true == nullptr || logical_false == nullptr)
     return fail(MPI_ERR_ARG, "the addresses of .TRUE. and .FALSE. must not be null");
-  std::memcpy(&fortran.logical_true, logical_true, static_cast<size_t>(logical_size));
-  std::memcpy(&fortran.logical_false, logical_false, static_cast<size_t>(logical_size));
+  const auto bytes = static_cast<size_t>(logical_size);
+  if (fortran.logical_size == logical_size &&
+      std::memcmp(&fortran.logical_true, logical_true, bytes) == 0 &&
+      std::memcmp(&fortran.logical_false, logical_false, bytes) == 0)
+    return MPI_SUCCESS;
+  if (fortran.logical_size != 0)
+    return fail(MPI_ERR_ABI, "the Fortran logical values are already set to other values");
+  std::memcpy(&fortran.logical_true, logical_true, bytes);
+  std::memcpy(&fortran.logical_false, logical_false, bytes);
   fortran.logical_size = logical_size;
   return MPI_SUCCESS;
 }
@@ -96,7 +109,8 @@ int abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical
 
 int abi_set_fortran_info(core::Info& info) noexcept {
   FortranAbi& fortran = instance().fortran;
-  if (fortran.info) return fail(MPI_ERR_ABI, "the Fortran details are already set");
+  if (fortran.info && equal(*fortran.info, info)) return MPI_SUCCESS;
+  if (fortran.info) return fail(MPI_ERR_ABI, "the Fortran details are already set to other values");
   return guarded([&] {
     auto copy = core::Ref<core::Info>::adopt(new core::Info);
     copy->merge(info);

@@ -11,6 +11,7 @@ import time
 import uuid
 
 import lists
+import mpich_fortran
 
 # Results of MPICH's configure on Linux, in strict mode: no tests of extensions.
 CONFIGURED = """
@@ -56,7 +57,7 @@ EITHER = ["util/mtest_single.c", "util/mtest_thread.c"]  # alternatives
 EXPECTED_SECONDS = 30  # the limit for a `fails` group: some runs hang
 TIMED_OUT = 124  # mpirun --timeout ends with this code
 PATIENCE = 60  # seconds for mpirun to end a job
-WRITERS = ("io", "errors/io", "romio")  # folders whose programs share names of files: each run gets an empty work folder
+WRITERS = ("io", "f77/io", "f90/io", "f08/io", "errors/io", "romio")  # folders whose programs share names of files: each run gets an empty work folder
 WARNINGS = re.compile(r"^(?:MPICH: |WARNING: |(?:Abort.*)?application called MPI_Abort)")
 
 
@@ -122,6 +123,12 @@ class Suite:
             if not file.is_file() or file.read_text() != text:
                 file.write_text(text)
 
+        self.with_fortran = (self.options.prefix / "bin/mpifort").exists() and all(
+            (self.top / folder).is_dir() for folder in mpich_fortran.FOLDERS)
+        if self.with_fortran:
+            self.fortran_top = mpich_fortran.prepare(self.top, self.build, CONFIGURED)
+            self.fortran_make = lists.Makefiles(self.fortran_top)
+
     def newer(self, program, sources):
         parts = [*sources, self.options.prefix / "include/mpi.h", self.options.prefix / "bin/mpicc",
                  self.build / "config/include/mpitestconf.h"]
@@ -149,12 +156,18 @@ class Suite:
 
     def compile(self, run):
         """Returns None or a complaint. run_mpitests calls programs without main as functions."""
-        sources, program = self.make.sources(run), self.program(run)
+        program = self.program(run)
+        if mpich_fortran.language(run):
+            return mpich_fortran.compile_run(self, run, program)
+        sources = self.make.sources(run)
         for source in sources:
             if not source.is_file():
                 return f"has no source {source.relative_to(self.top)}"
         if self.newer(program, [*sources, self.archive]):
             return None
+        return self.compile_c(run, sources, program)
+
+    def compile_c(self, run, sources, program):
         program.parent.mkdir(parents=True, exist_ok=True)
         either = EITHER[self.make.uses_threads(run)].rpartition("/")[2][:-2] + ".o"
         return self.compiler(f"-I{sources[0].parent}", *self.make.flags(run), *sources, self.archive.parent / either,
@@ -162,7 +175,13 @@ class Suite:
 
     def runs(self):
         config = self.top / "maint/dtp-test-config.txt"
-        return [*lists.read(self.top), *lists.read_random_types(config)]
+        runs = [*lists.read(self.top), *lists.read_random_types(config)]
+        if not self.with_fortran:
+            return runs
+        found = [run for run in runs if not mpich_fortran.language(run) or run.folder.startswith("errors/")]
+        for folder in mpich_fortran.FOLDERS:
+            found += lists.read(self.fortran_top, folder)
+        return found
 
     def skip(self, run):
         """The reason to skip the run, or None."""
@@ -173,6 +192,8 @@ class Suite:
             return f"more than {self.options.ranks_at_most} ranks"
         if run.gigabytes > self.options.memory:
             return f"takes more than {self.options.memory:g} GB of memory, says its list"
+        if mpich_fortran.language(run) and not self.with_fortran:
+            return "this Tern was built without a Fortran compiler"
         return "needs a GPU" if run.needs else None
 
     def work_folder(self, run):

@@ -13,7 +13,7 @@ stubs() {
   mkdir -p "$stubs"/{bin,tree/tests,tree/examples/digits}
   cp "$top/quickstart" "$stubs/tree"
   cp "$top/tests/suites.sh" "$stubs/tree/tests"
-  for name in autoreconf automake libtoolize g++ python3 readelf clang-format cmake mandoc gdb pgrep slurmctld munged nft ssh debootstrap \
+  for name in autoreconf automake libtoolize g++ gfortran python3 readelf clang-format cmake mandoc gdb pgrep slurmctld munged nft ssh debootstrap \
     qemu-system-x86_64 busybox cpio depmod xz iwpmd ibv_devices otf2-print; do
     stub "$stubs/bin/$name" 'exit 0'
   done

@@ -29,3 +29,16 @@ for ranks in 1 2 4; do
   run "built by MPICH, run on Tern" "$tern_lib" "library: Tern" "$MPIRUN" -n $ranks "$work/by_mpich"
   run "built by Tern, run on MPICH" "$mpich/lib" "library: MPICH" "$mpich/bin/mpiexec" -n $ranks "$work/by_tern"
 done
+
+# Fortran: the same program, and libmpifort_abi.so.1 of Tern over MPICH's libmpi_abi.so.1.
+[ -x "$PREFIX/bin/mpifort" ] || exit 0
+mkdir "$work/fortran"
+ln -s "$tern_lib/libmpifort_abi.so.1" "$work/fortran"
+for source in fixed_form.f sections.f90; do
+  "$MPIFORT" -O1 "$TOP/tests/fortran/$source" -J "$work" -o "$work/program"
+  for ranks in 1 2; do
+    LD_LIBRARY_PATH=$mpich/lib:$work/fortran "$mpich/bin/mpiexec" -n $ranks "$work/program" 20
+    LD_LIBRARY_PATH=$tern_lib "$MPIRUN" -n $ranks "$work/program" 20
+    echo "$source built by Tern, run on MPICH and on Tern, $ranks ranks"
+  done
+done

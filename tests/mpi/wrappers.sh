@@ -40,6 +40,26 @@ check "CC=mpicc does not loop" env CC=mpicc mpicc world.c -o again
 printf '#!/bin/sh\nexec mpicxx "$@"\n' >back
 chmod +x back
 check "a compiler that calls mpicxx does not loop" env CXX="./back -O1" timeout 20 mpicxx world.cc -o again
+if [ -x "$PREFIX/bin/mpifort" ]; then
+  cp "$TOP/tests/cmake/world.f90" world.f90
+  printf "      include 'mpif.h'\n      call MPI_INIT(i)\n      call MPI_FINALIZE(i)\n      end\n" >fixed.f
+  for name in mpifort mpif90 mpif77 mpifort_abi; do
+    check "$name -show" says "-lmpifort_abi -lmpi_abi$" "$name" -show world.f90
+    check "$name compiles a module's user" "$name" world.f90 -o from_fortran
+    check "$name compiles fixed form" "$name" fixed.f -o from_fixed
+  done
+  check "-showme:libs" says "^mpifort_abi mpi_abi$" mpifort -showme:libs
+  check "flags for build systems have no option of gfortran" sh -c "! mpifort -showme:compile | grep mismatch"
+  check "TERN_FC wins" says "^mine " env FC=other TERN_FC=mine mpifort -show world.f90
+  check "FC=mpifort does not loop" env FC=mpifort timeout 20 mpifort world.f90 -o again
+  printf '#!/bin/sh\n[ "$1" != -dumpversion ] || { echo 99.1.0; exit; }\nexec gfortran "$@"\n' >future
+  chmod +x future
+  check "another compiler needs its own modules" says "make-modules" \
+    sh -c "TERN_FC=$PWD/future mpifort world.f90 -o never 2>&1 || true"
+  check "flang gets its own folder, and no option of gfortran" sh -c "TERN_FC=flang mpifort -show world.f90 | grep -v mismatch | grep mpifort/flang"
+  check "pkg-config has the libraries" says "lmpifort_abi -lmpi_abi" \
+    env PKG_CONFIG_PATH="$PREFIX/lib/pkgconfig" pkg-config --libs mpi-fort
+fi
 mkdir elsewhere
 ln -s "$PREFIX/bin/mpicc" elsewhere/mpicc
 check "a symbolic link finds the same paths" says "-I$PREFIX/include" elsewhere/mpicc -show world.c

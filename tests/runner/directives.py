@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directives in the head of a test's source: `// word: value` lines, and variants with further lines.
+"""Directives in the head of a test's source: `// word: value` (Fortran: `! word: value`) lines, and variants with further lines.
 
 tests/mpi/README.md lists the words and the rules of variants."""
 import re
@@ -8,10 +8,10 @@ import sys
 from . import TOP
 
 HEAD = 60  # lines
-DIRECTIVE = re.compile(r"^\s*(?://|#|/?\*)\s*([a-z][a-z0-9-]*):\s*(.*?)\s*(?:\*/)?$")
+DIRECTIVE = re.compile(r"^\s*(?://|#|!|/?\*)\s*([a-z][a-z0-9-]*):\s*(.*?)\s*(?:\*/)?$")
 VARIANT_NAME = re.compile(r"^[a-z0-9_]+$")
-INDENTED = re.compile(r"^(?://|#)(?: {2,}|\t)\S")
-MERGED = re.compile(r"^(?://|#) .*\S (?:ranks: (?:\d|singleton)|timeout: \d|env: [A-Z_]+=|cflags: -|expect-\w+: \S|variant: \w)")
+INDENTED = re.compile(r"^(?://|#|!)(?: {2,}|\t)\S")
+MERGED = re.compile(r"^(?://|#|!) .*\S (?:ranks: (?:\d|singleton)|timeout: \d|env: [A-Z_]+=|cflags: -|expect-\w+: \S|variant: \w)")
 # Default value of each word.
 KNOWN = {"ranks": "1 2 4", "env": "", "args": "", "mpirun": "", "timeout": "60", "expect-exit": "0",
          "expect-stderr": None, "expect-stdout": None, "prints": None, "cflags": "", "full": None,
@@ -91,7 +91,7 @@ def matches(name, patterns):
 
 def discover(patterns, folders, kind=Test):
     """The tests of these folders; variants follow their source."""
-    sources = [path for folder in folders for suffix in (".c", ".cc", ".sh")
+    sources = [path for folder in folders for suffix in (".c", ".cc", ".f", ".f90", ".sh")
                for path in sorted((TOP / folder).rglob("*" + suffix))]
     tests = [test for path in sources for test in with_variants(path, kind)]
     return [test for test in tests if matches(test.name, patterns)]

@@ -69,7 +69,7 @@ def joined(*environments):
 def environment(options, base):
     prefix = Path(options.prefix).resolve()
     env = dict(base, PREFIX=str(prefix), MPICC=str(prefix / "bin/mpicc"), MPICXX=str(prefix / "bin/mpicxx"),
-               MPIRUN=str(prefix / "bin/mpirun"), TOP=str(TOP), FULL="yes" if options.full else "")
+               MPIFORT=str(prefix / "bin/mpifort"), MPIRUN=str(prefix / "bin/mpirun"), TOP=str(TOP), FULL="yes" if options.full else "")
     env["PATH"] = f"{prefix}/bin:{env['PATH']}"
     env.setdefault("TERN_COLL_TUNE", "off")  # keeps algorithms fixed
     if options.sanitizers:

@@ -35,6 +35,12 @@ class Runner(Verdicts):
     def options_for_cxx(self):
         return ["-std=c++20", *self.common_options()]
 
+    def language(self, suffix, folder):
+        """Wrapper and options of a source's language; module files go to the folder."""
+        if suffix in (".f", ".f90"):
+            return "MPIFORT", [*(option for option in self.common_options() if option != "-pthread"), "-J", str(folder)]
+        return ("MPICC", ["-std=gnu11", *self.common_options(), "-lm"]) if suffix == ".c" else ("MPICXX", self.options_for_cxx())
+
     def flags(self, _):
         """Compiler flags after the test's flags."""
         return []
@@ -44,15 +50,14 @@ class Runner(Verdicts):
         if test.script:
             return None
         inputs = [test.source, *test.source.parent.glob("*.h*"), self.prefix / "include/mpi.h", self.prefix / "bin/mpicc"]
-        in_c = suffix == ".c"
-        language = ["-std=gnu11", *self.common_options(), "-lm"] if in_c else self.options_for_cxx()
-        command = [self.env["MPICC" if in_c else "MPICXX"], str(test.source), "-o", str(program), *language,
+        program.parent.mkdir(parents=True, exist_ok=True)
+        wrapper, language = self.language(suffix, program.parent)
+        command = [self.env[wrapper], str(test.source), "-o", str(program), *language,
                    *shlex.split(test.say["cflags"]), *self.flags(test)]
         built_by = program.with_name(program.name + ".command")  # another prefix means another library
         same = built_by.exists() and built_by.read_text() == shlex.join(command)
         if same and program.exists() and program.stat().st_mtime > max(p.stat().st_mtime for p in inputs if p.exists()):
             return None
-        program.parent.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.env)
         if done.returncode == 0:
             built_by.write_text(shlex.join(command))
