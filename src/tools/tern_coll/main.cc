@@ -24,6 +24,8 @@ constexpr Command kCommands[] = {
     {"draw", draw, "COLLECTIVE ALGORITHM [--ranks=N] [--root=N] [--output=FILE]  a picture (SVG)"},
     {"simulate", simulate,
      "COLLECTIVE ALGORITHM --bytes=N --topology=NAME [--ranks=N]  time on a model of a machine"},
+    {"bound", bound, "[COLLECTIVE] --topology=NAME [--root=N]  best bus bandwidth on a machine"},
+    {"forest", forest, "[COLLECTIVE] --topology=NAME [--root=N]  trees near this bound"},
     {"tune", tune,
      "[COLLECTIVE [ALGORITHM]] [--device] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
     {"show", show, "[COLLECTIVE]  lines measured by jobs on this machine (TERN_COLL_TUNE)"},
