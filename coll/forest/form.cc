@@ -2,6 +2,7 @@
 // The canonical text: a line of words each for a forest, its cut and each tree.
 #include "coll/forest/form.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <sstream>
@@ -130,6 +131,23 @@ std::string fraction_text(const Fraction& one) {
 }
 
 }  // namespace
+
+int32_t depth_of(const Tree& tree) {
+  int32_t deepest = 0;
+  for (size_t rank = 0; rank < tree.parents.size(); ++rank) {
+    int32_t depth = 0;
+    for (auto at = static_cast<int32_t>(rank); tree.parents[static_cast<size_t>(at)] >= 0; ++depth)
+      at = tree.parents[static_cast<size_t>(at)];
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
+}
+
+int32_t depth_of(const Forest& forest) {
+  int32_t deepest = 0;
+  for (const Tree& tree : forest.trees) deepest = std::max(deepest, depth_of(tree));
+  return deepest;
+}
 
 std::string text_of(const Forests& forests) {
   std::string text = "forests 1\n";

@@ -14,6 +14,10 @@ namespace tern::coll::forest {
 /// Forests of a call, in the order of its phases.
 using Forests = std::vector<Forest>;
 
+/// Hops of the longest way from a root.
+[[nodiscard]] int32_t depth_of(const Tree& tree);
+[[nodiscard]] int32_t depth_of(const Forest& forest);
+
 [[nodiscard]] std::string text_of(const Forests& forests);
 /// Reads text_of()'s text. Throws tern::Error with `name` and line: no other text is accepted, and
 /// sizes are checked before memory is taken.

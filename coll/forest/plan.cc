@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "coll/forest/form.hpp"
 #include "coll/forest/pack.hpp"
 #include "coll/forest/split.hpp"
 #include "coll/topology/routes.hpp"
@@ -236,23 +237,6 @@ class Maker {
 
 Forest make_forest(const Topology& topology, Collective collective, int32_t root) {
   return Maker(topology, collective, root).run();
-}
-
-int32_t depth_of(const Tree& tree) {
-  int32_t deepest = 0;
-  for (size_t rank = 0; rank < tree.parents.size(); ++rank) {
-    int32_t depth = 0;
-    for (auto at = static_cast<int32_t>(rank); tree.parents[static_cast<size_t>(at)] >= 0; ++depth)
-      at = tree.parents[static_cast<size_t>(at)];
-    deepest = std::max(deepest, depth);
-  }
-  return deepest;
-}
-
-int32_t depth_of(const Forest& forest) {
-  int32_t deepest = 0;
-  for (const Tree& tree : forest.trees) deepest = std::max(deepest, depth_of(tree));
-  return deepest;
 }
 
 }  // namespace tern::coll::forest

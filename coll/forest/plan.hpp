@@ -17,8 +17,4 @@ inline constexpr double kEnoughShare = 0.97;
 /// Throws tern::Error if links do not connect all GPUs, or no forest exists along the routes.
 [[nodiscard]] Forest make_forest(const Topology& topology, Collective collective, int32_t root);
 
-/// Hops of the longest way from a root.
-[[nodiscard]] int32_t depth_of(const Tree& tree);
-[[nodiscard]] int32_t depth_of(const Forest& forest);
-
 }  // namespace tern::coll::forest

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/forest/form.hpp"
 #include "coll/forest/plan.hpp"
 #include "coll/topology/machines.hpp"
 #include "mpi.h"
