@@ -3,6 +3,8 @@
 #include "coll/algorithms/forest.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <numeric>
 #include <tuple>
 
 #include "base/error.hpp"
@@ -40,38 +42,43 @@ struct ForestMove {
   }
 };
 
-/// Lanes, and stage slots of a lane: as many as the scratch limit of schedules allows.
-struct ForestLanes {
-  int32_t lanes, slots;
-};
+int32_t lanes_for(const forest::Forests& forests) {
+  size_t lanes = 1;
+  for (const forest::Forest& one : forests) lanes = std::max(lanes, one.trees.size());
+  return std::min(kMostForestLanes, static_cast<int32_t>(lanes));
+}
 
-ForestLanes lanes_for(const Builder& b, const forest::Forests& forests) {
-  size_t trees = 1;
-  for (const forest::Forest& one : forests) trees = std::max(trees, one.trees.size());
-  const int32_t most = std::min(kMostForestLanes, b.ranks());
-  const int32_t lanes = std::min(most, static_cast<int32_t>(trees));
-  return {lanes, std::min(kSlots, 2 * b.ranks() / lanes)};
+/// Parts that arrive at a rank beside the first child's of each tree: a slot each, up to the
+/// scratch limit of schedules.
+int32_t slots_for(const Builder& b, const forest::Forest& up, int32_t parts) {
+  int32_t arriving = 0;
+  for (const forest::Tree& tree : up.trees) {
+    const auto children =
+        static_cast<int32_t>(std::count(tree.parents.begin(), tree.parents.end(), b.rank()));
+    arriving += std::max(children - 1, 0) * tree.weight * (parts / up.k);
+  }
+  return std::min(arriving, 2 * b.ranks());
 }
 
 class ForestPhase {
  public:
-  ForestPhase(Builder& b, const ForestLanes& lanes, const forest::Forest& forest)
-      : b_(b), whole_(b.collective()), lanes_(lanes), forest_(forest) {
-    slots_.assign(static_cast<size_t>(lanes.lanes), 0);
+  ForestPhase(Builder& b, const forest::Forest& forest, int32_t lanes, int32_t parts)
+      : b_(b), whole_(b.collective()), forest_(forest), lanes_(lanes) {
     int32_t before = 0, root = -1;
     for (const forest::Tree& tree : forest.trees) {
       if (tree.root != root) before = 0;
       root = tree.root;
-      first_.push_back((rooted(whole_) ? 0 : root * forest.k) + before);
+      first_.push_back((rooted(whole_) ? 0 : root * parts) + before);
       offset_.push_back(before);
-      before += tree.weight;
+      parts_.push_back(tree.weight * (parts / forest.k));
+      before += parts_.back();
     }
   }
 
   void send_down() {
     for (const ForestMove& move : moves(false)) {
       const Slice slice = down(move.tree);
-      take_lane(move);
+      b_.lane(lane_of(move.tree));
       if (move.sends)
         b_.send(move.peer, slice);
       else
@@ -79,25 +86,32 @@ class ForestPhase {
     }
   }
 
-  void sum_up() {
+  // A level's receives start before its sums, so no child waits for another.
+  void sum_up(int32_t slots) {
+    slots_ = slots;
     received_.assign(forest_.trees.size(), 0);
+    int32_t level = 0;
     for (const ForestMove& move : moves(true)) {
-      take_lane(move);
-      for (int32_t part = 0; part < weight(move.tree); ++part) {
-        if (move.sends)
-          b_.send(move.peer, held(move.tree, part));
-        else
-          add(move, part);
-      }
+      if (move.level != level) add_all();
+      level = move.level;
       if (!move.sends) ++received_[static_cast<size_t>(move.tree)];
+      for (int32_t part = 0; part < parts(move.tree); ++part) {
+        if (!move.sends) {
+          receive(move, part);
+          continue;
+        }
+        b_.lane(lane_of(move.tree));
+        b_.send(move.peer, held(move.tree, part));
+      }
     }
+    add_all();
   }
 
  private:
   [[nodiscard]] const forest::Tree& tree(int32_t number) const {
     return forest_.trees[static_cast<size_t>(number)];
   }
-  [[nodiscard]] int32_t weight(int32_t number) const { return tree(number).weight; }
+  [[nodiscard]] int32_t parts(int32_t number) const { return parts_[static_cast<size_t>(number)]; }
 
   [[nodiscard]] std::vector<ForestMove> moves(bool up) {
     std::vector<ForestMove> made;
@@ -117,13 +131,13 @@ class ForestPhase {
     return made;
   }
 
-  void take_lane(const ForestMove& move) { b_.lane(move.tree % lanes_.lanes); }
+  [[nodiscard]] int lane_of(int32_t number) const { return number % lanes_; }
 
   [[nodiscard]] Slice down(int32_t number) const {
     const auto at = static_cast<size_t>(number);
     const bool own = whole_ == Collective::kAllgather && tree(number).root == b_.rank();
-    return own ? Builder::input(offset_[at], weight(number))
-               : Builder::output(first_[at], weight(number));
+    return own ? Builder::input(offset_[at], parts(number))
+               : Builder::output(first_[at], parts(number));
   }
 
   [[nodiscard]] Slice in_mirror(int32_t number, int32_t part) const {
@@ -145,40 +159,64 @@ class ForestPhase {
                            part);
   }
 
-  // The first child's part arrives in the mirror. The root's input comes in last, so the result may
-  // replace the input.
-  void add(const ForestMove& move, int32_t part) {
+  struct Arrived {
+    int32_t tree, part, slot;  // slot -1: in the mirror
+    bool last;
+  };
+
+  // The first child's part arrives in the mirror, others in slots of the stage, in turn.
+  void receive(const ForestMove& move, int32_t part) {
     const auto at = static_cast<size_t>(move.tree);
-    const Slice sum = in_mirror(move.tree, part), input = own_input(move.tree, part);
-    const bool first = received_[at] == 0;
-    const Slice theirs = first ? sum : Builder::staged(next_slot(move.tree), sum.first);
-    b_.recv(move.peer, theirs);
-    if (!first) b_.reduce(theirs, sum, sum);
-    if (received_[at] + 1 < children_[at]) return;
-    if (tree(move.tree).root == b_.rank())
-      b_.reduce(sum, input, result(move.tree, part));
+    const bool first = received_[at] == 1;
+    if (!first && in_slots_ == slots_) add_oldest();
+    const int32_t slot = first ? -1 : next_slot_++ % slots_;
+    const Slice sum = in_mirror(move.tree, part);
+    b_.lane(lane_of(move.tree));
+    b_.recv(move.peer, first ? sum : Builder::staged(slot, sum.first));
+    in_slots_ += first ? 0 : 1;
+    arrived_.push_back({move.tree, part, slot, received_[at] == children_[at]});
+  }
+
+  void add_all() {
+    while (!arrived_.empty()) add_next();
+  }
+
+  void add_oldest() {
+    for (const int32_t before = in_slots_; in_slots_ == before;) add_next();
+  }
+
+  // The root's input comes in last, so the result may replace the input.
+  void add_next() {
+    const Arrived one = arrived_.front();
+    arrived_.pop_front();
+    const Slice sum = in_mirror(one.tree, one.part), input = own_input(one.tree, one.part);
+    b_.lane(lane_of(one.tree));
+    if (one.slot >= 0) {
+      b_.reduce(Builder::staged(one.slot, sum.first), sum, sum);
+      --in_slots_;
+    }
+    if (!one.last) return;
+    if (tree(one.tree).root == b_.rank())
+      b_.reduce(sum, input, result(one.tree, one.part));
     else
       b_.reduce(input, sum, sum);
   }
 
-  [[nodiscard]] int32_t next_slot(int32_t number) {
-    const int32_t lane = number % lanes_.lanes;
-    return lane * lanes_.slots + slots_[static_cast<size_t>(lane)]++ % lanes_.slots;
-  }
-
   Builder& b_;
   const Collective whole_;
-  const ForestLanes lanes_;
   const forest::Forest& forest_;
-  std::vector<int32_t> first_, offset_;       // by tree: block number, and part of the root's block
+  const int32_t lanes_;
+  int32_t slots_ = 0, next_slot_ = 0, in_slots_ = 0;
+  std::deque<Arrived> arrived_;  // not yet summed
+  std::vector<int32_t> first_, offset_,
+      parts_;                                 // by tree: block number, and part of the root's block
   std::vector<int32_t> children_, received_;  // by tree, of this rank
-  std::vector<int32_t> slots_;                // used, by lane
 };
 
-void copy_own(Builder& b, int32_t k) {
+void copy_own(Builder& b, int32_t parts) {
   if (b.ranks() > 1 && reduces(b.collective())) return;
   if (b.collective() == Collective::kAllgather)
-    b.copy(Builder::input(0, k), Builder::output(b.rank() * k, k));
+    b.copy(Builder::input(0, parts), Builder::output(b.rank() * parts, parts));
   else if (b.collective() != Collective::kBcast)
     b.copy(Builder::input(0, b.parts()), Builder::output(0, b.parts()));
 }
@@ -187,17 +225,19 @@ void copy_own(Builder& b, int32_t k) {
 
 void emit_forests(Builder& b, const forest::Forests& forests) {
   const Collective whole = b.collective();
-  const int32_t k = forests[0].k;
-  b.split(whole == Collective::kAllreduce ? b.ranks() * k : k);
+  int32_t parts = 1;  // of a root's data
+  for (const forest::Forest& forest : forests) parts = std::lcm(parts, forest.k);
+  b.split(whole == Collective::kAllreduce ? b.ranks() * parts : parts);
   if (reduces(whole)) b.mirrors(1);
-  const ForestLanes lanes = lanes_for(b, forests);
-  if (reduces(whole)) b.stage(lanes.lanes * lanes.slots);
-  b.lanes(lanes.lanes);
-  copy_own(b, k);
+  const int32_t lanes = lanes_for(forests);
+  const int32_t slots = reduces(whole) ? slots_for(b, forests[0], parts) : 0;
+  b.stage(slots);
+  b.lanes(lanes);
+  copy_own(b, parts);
   for (const forest::Forest& forest : forests) {
-    ForestPhase phase(b, lanes, forest);
+    ForestPhase phase(b, forest, lanes, parts);
     if (reduces(forest.collective))
-      phase.sum_up();
+      phase.sum_up(slots);
     else
       phase.send_down();
   }

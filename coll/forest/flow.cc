@@ -11,6 +11,13 @@ FlowNetwork::FlowNetwork(int32_t nodes)
       level_(static_cast<size_t>(nodes)),
       next_(static_cast<size_t>(nodes)) {}
 
+int32_t FlowNetwork::add_node() {
+  out_.emplace_back();
+  level_.push_back(-1);
+  next_.push_back(0);
+  return static_cast<int32_t>(out_.size()) - 1;
+}
+
 int32_t FlowNetwork::add(int32_t from, int32_t to, int64_t capacity) {
   const auto arc = static_cast<int32_t>(arcs_.size());
   out_[static_cast<size_t>(from)].push_back(arc);

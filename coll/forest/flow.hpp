@@ -17,6 +17,8 @@ class FlowNetwork {
  public:
   explicit FlowNetwork(int32_t nodes);
 
+  /// add_node() returns the node's number.
+  [[nodiscard]] int32_t add_node();
   /// add() returns the arc's number.
   int32_t add(int32_t from, int32_t to, int64_t capacity);
   void set(int32_t arc, int64_t capacity) { arcs_[static_cast<size_t>(arc)].capacity = capacity; }

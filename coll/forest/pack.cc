@@ -19,6 +19,7 @@ struct Growing {
   std::vector<int32_t> members;  // in order of joining
   std::vector<size_t> refused;   // edges without room for this tree, for good
   size_t next = 0;               // members before have no edge left
+  int32_t node = 0, arc = 0;     // in the network; the arc from the source
   [[nodiscard]] bool has(int32_t gpu) const {
     return tree.parents[static_cast<size_t>(gpu)] != kAbsent;
   }
@@ -28,16 +29,22 @@ struct Growing {
 class Packer {
  public:
   Packer(const std::vector<Graph::Edge>& edges, const std::vector<int64_t>& supplies)
-      : edges_(edges), gpus_(static_cast<int32_t>(supplies.size())), out_(supplies.size()) {
-    for (size_t edge = 0; edge < edges.size(); ++edge)
+      : edges_(edges),
+        gpus_(static_cast<int32_t>(supplies.size())),
+        out_(supplies.size()),
+        network_(gpus_ + 1) {
+    for (size_t edge = 0; edge < edges.size(); ++edge) {
       out_[static_cast<size_t>(edges[edge].from)].push_back(edge);
+      edge_arcs_.push_back(network_.add(edges[edge].from, edges[edge].to, edges[edge].capacity));
+    }
+    for (int32_t gpu = 0; gpu < gpus_; ++gpu) tail_arcs_.push_back(network_.add(gpus_, gpu, 0));
     for (int32_t gpu = 0; gpu < gpus_; ++gpu) {
       Growing one;
       one.tree = {gpu, supplies[static_cast<size_t>(gpu)],
                   std::vector<int32_t>(supplies.size(), kAbsent)};
       one.tree.parents[static_cast<size_t>(gpu)] = -1;
       one.members = {gpu};
-      if (one.tree.weight > 0) growing_.push_back(std::move(one));
+      if (one.tree.weight > 0) start(std::move(one));
     }
   }
 
@@ -87,18 +94,27 @@ class Packer {
     join(number, narrow);
   }
 
+  void start(Growing one) {
+    one.node = network_.add_node();
+    one.arc = network_.add(gpus_, one.node, 0);
+    for (const int32_t member : one.members) (void)network_.add(one.node, member, kEndless);
+    growing_.push_back(std::move(one));
+  }
+
   void join(size_t number, size_t edge) {
     Growing& one = growing_[number];
     one.tree.parents[static_cast<size_t>(edges_[edge].to)] = edges_[edge].from;
     one.members.push_back(edges_[edge].to);
     edges_[edge].capacity -= one.tree.weight;
+    network_.set(edge_arcs_[edge], edges_[edge].capacity);
+    (void)network_.add(one.node, edges_[edge].to, kEndless);
   }
 
   void split(size_t number, int64_t weight) {
     Growing rest = growing_[number];
     rest.tree.weight -= weight;
     growing_[number].tree.weight = weight;
-    growing_.push_back(std::move(rest));
+    start(std::move(rest));
   }
 
   // Rooms only shrink while trees grow, so an edge without room stays refused.
@@ -114,26 +130,26 @@ class Packer {
 
   // A set of GPUs needs capacity for all trees outside. Each other incomplete tree is a node behind
   // the edge's tail, with the tree's weight, before the tree's members.
-  [[nodiscard]] int64_t slack(size_t number, int32_t from, int32_t to, int64_t most) const {
-    FlowNetwork network(gpus_ + static_cast<int32_t>(growing_.size()));
-    for (const Graph::Edge& edge : edges_)
-      if (edge.capacity > 0) (void)network.add(edge.from, edge.to, edge.capacity);
+  [[nodiscard]] int64_t slack(size_t number, int32_t from, int32_t to, int64_t most) {
     int64_t others = 0;
     for (size_t i = 0; i < growing_.size(); ++i) {
       const Growing& other = growing_[i];
-      if (i == number || other.complete() || other.has(to)) continue;
-      const auto node = gpus_ + static_cast<int32_t>(i);
-      others += other.tree.weight;
-      (void)network.add(from, node, other.tree.weight);
-      for (const int32_t member : other.members) (void)network.add(node, member, kEndless);
+      const bool counts = i != number && !other.complete() && !other.has(to);
+      network_.set(other.arc, counts ? other.tree.weight : 0);
+      others += counts ? other.tree.weight : 0;
     }
-    return std::clamp<int64_t>(network.run(from, to, others + most) - others, 0, most);
+    network_.set(tail_arcs_[static_cast<size_t>(from)], kEndless);
+    const int64_t flow = network_.run(gpus_, to, others + most);
+    network_.set(tail_arcs_[static_cast<size_t>(from)], 0);
+    return std::clamp<int64_t>(flow - others, 0, most);
   }
 
   std::vector<Graph::Edge> edges_;
   const int32_t gpus_;
   std::vector<std::vector<size_t>> out_;  // edges by tail
   std::vector<Growing> growing_;
+  FlowNetwork network_;  // GPUs, the source, a node for each tree
+  std::vector<int32_t> edge_arcs_, tail_arcs_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int64_t kMostSlower = 3000;  // percent of the least time
 constexpr int kMostKs = 4;
+constexpr int32_t kFlat = 2;  // hops: good enough
 constexpr size_t kMostStrides = 4;
 
 Fraction lowest(int64_t over, int64_t under) {
@@ -157,6 +158,7 @@ class Maker {
       for (const int32_t stride : strides()) {
         std::optional<Forest> made = try_stride(k, time, stride);
         if (made && (!best || worth(*made) < worth(*best))) best = std::move(made);
+        if (best && depth_of(*best) <= kFlat) break;
         if (!best) break;  // strides cannot mend what pairs cannot split
       }
       if (best) return best;

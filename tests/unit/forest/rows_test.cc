@@ -8,7 +8,6 @@
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/forest.hpp"
 #include "coll/forest/plan.hpp"
-#include "coll/laboratory/simulate/simulate.hpp"
 #include "coll/laboratory/verify/verify.hpp"
 #include "tests/unit/forest/graphs.hpp"
 
@@ -52,23 +51,6 @@ TEST(ForestRows, AreProvedOnKnownMachines) {
     if (topology.ranks() > 16) continue;
     for (const Collective what : kForestRows)
       prove(topology, what, topology.ranks() - 1, known.name);
-  }
-}
-
-TEST(ForestRows, DISABLED_PrintShares) {
-  for (const KnownGraph& known : known_graphs()) {
-    const Topology topology = parse_topology(known.text, known.name);
-    for (const Collective what : kForestRows) {
-      const std::vector<Schedule> all = schedules_on(topology, what, 0);
-      const double bytes = 256 << 20;
-      for (const double chunk : {32768., 131072., 524288., 2097152.}) {
-        const double size = splits(what) ? bytes : bytes / topology.ranks();
-        const Simulated found = simulate(all, topology, {.bytes = size, .chunk = chunk});
-        std::printf("%s %s chunk %g passes %d: %.1f GB/s\n", known.name, name_of(what), chunk,
-                    found.passes, bus_bandwidth(all[0], size, found.time));
-        std::fflush(stdout);
-      }
-    }
   }
 }
 
