@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "coll/forest/form.hpp"
+#include "coll/forest/hierarchy.hpp"
 #include "coll/forest/pack.hpp"
 #include "coll/forest/split.hpp"
 #include "coll/topology/routes.hpp"
@@ -18,6 +19,7 @@ namespace tern::coll::forest {
 namespace {
 
 constexpr int64_t kMostSlower = 3000;  // percent of the least time
+constexpr int32_t kMostFlat = 64;
 constexpr int kMostKs = 4;
 constexpr int32_t kFlat = 2;  // hops: good enough
 constexpr size_t kMostStrides = 4;
@@ -48,6 +50,8 @@ class Maker {
 
   Forest run() {
     if (graph_.gpus == 1) return trivial();
+    if (graph_.gpus > kMostFlat)
+      if (std::optional<Forest> made = make_in_hosts(topology_, collective_)) return proved(*made);
     std::optional<Forest> best;
     int tried = 0;
     for (const int32_t k : ks_by_share()) {
@@ -197,29 +201,32 @@ class Maker {
     for (PackedTree& tree : pack(split.edges, wish.supplies))
       forest.trees.push_back(
           {tree.root, static_cast<int32_t>(tree.weight), std::move(tree.parents)});
+    return proved(std::move(forest));
+  }
+
+  /// Adds bound and cut.
+  [[nodiscard]] Forest proved(Forest forest) const {
+    forest.bound = lowest(bound_.units, bound_.capacity * graph_.unit);
+    for (size_t node = 0; node < bound_.cut.size(); ++node)
+      if (bound_.cut[node] != 0) forest.cut.push_back(graph_.names[node]);
+    std::sort(forest.cut.begin(), forest.cut.end());
     const std::string fault = certify(forest, topology_);
     if (!fault.empty()) throw Error(MPI_ERR_INTERN, "a forest without proof: " + fault);
     return forest;
   }
 
   [[nodiscard]] Forest empty(int32_t k, const Fraction& time) const {
-    Forest forest{collective_,
-                  root_,
-                  graph_.gpus,
-                  k,
-                  lowest(time.over, time.under * graph_.unit),
-                  lowest(bound_.units, bound_.capacity * graph_.unit),
-                  {},
-                  {}};
-    for (size_t node = 0; node < bound_.cut.size(); ++node)
-      if (bound_.cut[node] != 0) forest.cut.push_back(graph_.names[node]);
-    std::sort(forest.cut.begin(), forest.cut.end());
+    Forest forest;
+    forest.collective = collective_;
+    forest.root = root_;
+    forest.gpus = graph_.gpus;
+    forest.k = k;
+    forest.time = lowest(time.over, time.under * graph_.unit);
     return forest;
   }
 
   [[nodiscard]] Forest trivial() const {
     Forest forest = empty(1, {0, 1});
-    forest.bound = {0, 1};
     forest.trees.push_back({0, 1, {-1}});
     return forest;
   }
