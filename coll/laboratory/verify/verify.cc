@@ -12,16 +12,24 @@ Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commuta
   return SymbolicRun(schedules, in_place, commutative).run();
 }
 
-Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Levels* levels) {
+Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Levels* levels,
+             const Plan* plan) {
   std::vector<Schedule> schedules;
   for (int32_t rank = 0; rank < ranks; ++rank)
-    schedules.push_back(build(algorithm, ranks, rank, root, levels));
+    schedules.push_back(build(algorithm, ranks, rank, root, levels, plan));
   const bool commutative = (algorithm.limits & kCommutative) != 0;
   for (const Schedule& schedule : schedules)
     if (schedule.uniform && (algorithm.limits & kEqualBlocks) == 0)
       return {strf("%s %s needs equal blocks, but the row lacks kEqualBlocks",
                    name_of(algorithm.collective), algorithm.name),
               0, 0};
+  if (algorithm.chunk != 0)
+    for (const Schedule& schedule : schedules)
+      for (const Slice& slice : schedule.slices)
+        if (!schedule.within_block(slice))
+          return {strf("%s %s has a chunk, but a slice across blocks: passes cut each block",
+                       name_of(algorithm.collective), algorithm.name),
+                  0, 0};
   Proof proof = verify(schedules, false, commutative);
   return proof.holds() ? verify(schedules, true, commutative) : proof;
 }

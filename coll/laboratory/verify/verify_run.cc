@@ -58,8 +58,10 @@ void SymbolicRun::add(const Schedule& schedule) {
 }
 
 void SymbolicRun::check_shape(const Schedule& s) {
-  const int32_t scratch = s.stage_slots > 2 * s.ranks + 4 ? s.stage_slots : 0;
-  if (scratch != 0 || s.mirrors > 2)
+  // In blocks, or in parts of a vector.
+  const int32_t most =
+      splits(s.collective) ? 2 * std::max(s.ranks, s.parts) + 4 : (2 * s.ranks + 4) * s.parts;
+  if (s.stage_slots > most || s.mirrors > 2)
     proof_.fault = strf("%s %s: %d stage slots and %d mirrors on %d ranks exceed the scratch limit",
                         name_of(s.collective), s.algorithm, s.stage_slots, s.mirrors, s.ranks);
 }
@@ -205,7 +207,7 @@ std::pair<int, size_t> SymbolicRun::where(const Schedule& s, const Slice& slice,
                                           int32_t i) const noexcept {
   const int32_t block = slice.place + i;
   if (in_place_ && slice.space == Space::kInput) {
-    const int32_t same = in_place_block(s.collective, s.rank, s.root, block);
+    const int32_t same = s.in_place_block(block);
     if (same >= 0) return {static_cast<int>(Space::kOutput), static_cast<size_t>(same)};
   }
   return {static_cast<int>(slice.space), static_cast<size_t>(block)};
