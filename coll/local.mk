@@ -26,6 +26,16 @@ coll_sources += coll/laboratory/simulate/classes.cc
 coll_sources += coll/laboratory/simulate/run.cc
 coll_sources += coll/laboratory/simulate/simulate.cc
 coll_sources += coll/laboratory/simulate/workload.cc
+coll_sources += coll/forest/graph.cc
+coll_sources += coll/forest/flow.cc
+coll_sources += coll/forest/bound.cc
+coll_sources += coll/forest/split.cc
+coll_sources += coll/forest/pack.cc
+coll_sources += coll/forest/certify.cc
+coll_sources += coll/forest/plan.cc
+coll_sources += coll/forest/form.cc
+coll_sources += coll/forest/store.cc
+coll_sources += coll/forest/hierarchy.cc
 coll_sources += coll/algorithms/table.cc
 # The other files of coll/algorithms, compiled as one source.
 nodist_libtern_la_SOURCES += gen/coll/algorithms.cc

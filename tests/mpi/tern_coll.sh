@@ -41,6 +41,16 @@ import xml.etree.ElementTree as tree; tree.parse(\"picture.svg\")" || exit 1; do
 check "a simulation prints time, bandwidth and the busiest link" says '^busiest  gpu0 -> nvswitch: 9[0-9].*% of 370.8 GB/s' \
   tern_coll simulate allreduce two_shot --bytes=256m --topology=dgx-h100 --engine=stream
 check "a topology with a network has hosts" says '^time ' tern_coll simulate allreduce sliced --bytes 1m --topology 2x8-rail
+printf 'gpu a b c\nlink a b 10 2\nlink b c 5 2\n' >line
+check "the bound of a machine" says '^busbw bound 5.00 GB/s$' tern_coll bound --topology=line
+check "the bound names its cut" says '^cut   2 GPUs without c, 1 link of 5 GB/s$' tern_coll bound allgather --topology=line
+check "the bound of an allreduce names its phases" says '^busbw bound 5.00 GB/s .of reduce_scatter and allgather.$' \
+  tern_coll bound allreduce --topology=line
+check "trees at the bound, away from the root" says '^  a 1/1: a>b b>c$' tern_coll forest bcast --topology=line
+check "trees to the root" says '^  c 1/1: a>b b>c$' tern_coll forest reduce --topology=line --root=2
+check "a collective without a bound lists those with one" fails 2 'bcast, reduce, allgather' tern_coll bound alltoall --topology=line
+check "a root without a GPU" fails 2 'root=3, but line has 3 GPUs' tern_coll forest bcast --topology=line --root=3
+check "a bound without a machine" fails 2 'bound needs --topology' tern_coll bound
 printf 'gpu a b\nlink a b 10 2\n' >machine
 check "a simulation includes modelled driver calls" says '^driver   modelled: [1-9][0-9]* calls of a rank, [0-9]* us .*a call 2.5 us' \
   tern_coll simulate allreduce ring --bytes=64m --topology=dgx-h100 --engine=stream

@@ -11,6 +11,8 @@ namespace tern::coll_tool {
 [[nodiscard]] int draw(const Options& options);
 [[nodiscard]] int simulate(const Options& options);
 [[nodiscard]] int search(const Options& options);
+[[nodiscard]] int bound(const Options& options);
+[[nodiscard]] int forest(const Options& options);
 [[nodiscard]] int tune(const Options& options);
 
 [[nodiscard]] int show(const Options& options);

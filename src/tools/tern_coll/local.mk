@@ -2,6 +2,7 @@
 # tern_coll: schedules of collectives on the command line.
 bin_PROGRAMS += tern_coll
 tern_coll_SOURCES = \
+  src/tools/tern_coll/bound.cc \
   src/tools/tern_coll/commands.hpp \
   src/tools/tern_coll/draw.cc \
   src/tools/tern_coll/gpu.cc src/tools/tern_coll/gpu.hpp \

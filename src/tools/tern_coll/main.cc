@@ -27,6 +27,8 @@ constexpr Command kCommands[] = {
      "           or --machine=fat-tree:16; or all calls of --workload=FILE"},
     {"search", search,
      "--workload=FILE --machine=WORDS [--output=FILE]  a TERN_COLL_TABLE from the model"},
+    {"bound", bound, "[COLLECTIVE] --topology=NAME [--root=N]  best bus bandwidth on a machine"},
+    {"forest", forest, "[COLLECTIVE] --topology=NAME [--root=N]  trees near this bound"},
     {"tune", tune,
      "[COLLECTIVE [ALGORITHM]] [--device] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
     {"show", show, "[COLLECTIVE]  lines measured by jobs on this machine (TERN_COLL_TUNE)"},

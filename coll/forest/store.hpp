@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// PlanStore: forests in a folder, a file each, for later jobs. A file is used only if this user
+// owns it, no other user can write it, its text is whole, and its forest is certified on the
+// machine: torn, stale and foreign files count as absent and are replaced.
+// Threads and processes: any; files are renamed into place, so readers see whole files.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "coll/forest/certify.hpp"
+
+namespace tern::coll::forest {
+
+class PlanStore {
+ public:
+  /// `asked` (TERN_PLAN_CACHE): a folder, "off", or "auto" for $XDG_CACHE_HOME/tern/plans
+  /// (~/.cache/tern/plans). A store without a folder keeps nothing.
+  explicit PlanStore(const std::string& asked);
+
+  [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
+  [[nodiscard]] std::string path_of(const Topology& topology, Collective collective,
+                                    int32_t root) const;
+  [[nodiscard]] std::optional<Forest> load(const Topology& topology, Collective collective,
+                                           int32_t root) const;
+  /// A folder that cannot be written keeps nothing.
+  void keep(const Topology& topology, const Forest& forest) const noexcept;
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace tern::coll::forest
