@@ -7,6 +7,18 @@
 #include "coll/laboratory/verify/verify_run.hpp"
 
 namespace tern::coll {
+namespace {
+
+Proof verify_row(const std::vector<Schedule>& schedules, bool in_place, bool commutative) {
+  for (const Schedule& s : schedules)
+    if (s.stage_slots > 2 * s.ranks + 4 || s.mirrors > 2)
+      return {strf("%s %s: %d stage slots and %d mirrors on %d ranks exceed the scratch limit",
+                   name_of(s.collective), s.algorithm, s.stage_slots, s.mirrors, s.ranks),
+              0, 0};
+  return verify(schedules, in_place, commutative);
+}
+
+}  // namespace
 
 Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commutative) {
   return SymbolicRun(schedules, in_place, commutative).run();
@@ -22,8 +34,8 @@ Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Leve
       return {strf("%s %s needs equal blocks, but the row lacks kEqualBlocks",
                    name_of(algorithm.collective), algorithm.name),
               0, 0};
-  Proof proof = verify(schedules, false, commutative);
-  return proof.holds() ? verify(schedules, true, commutative) : proof;
+  Proof proof = verify_row(schedules, false, commutative);
+  return proof.holds() ? verify_row(schedules, true, commutative) : proof;
 }
 
 std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
@@ -42,7 +54,7 @@ std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t rank
 }
 
 Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others, int32_t root) {
-  return verify(schedules_between(algorithm, ranks, others, root), false, false);
+  return verify_row(schedules_between(algorithm, ranks, others, root), false, false);
 }
 
 Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all) {
@@ -51,7 +63,7 @@ Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all) {
   for (int32_t rank = 0; rank < ranks; ++rank)
     schedules.push_back(
         build(algorithm, ranks, rank, std::make_shared<Neighbors>(all[static_cast<size_t>(rank)])));
-  return verify(schedules, false, false);
+  return verify_row(schedules, false, false);
 }
 
 }  // namespace tern::coll
