@@ -47,8 +47,8 @@ class StepGraph {
     return true;
   }
 
-  /// After a failed sort(): the first send in the way of a step that overwrites its source gets a
-  /// copy of it, chunk by chunk, since a slot has the size of its chunk.
+  /// After a failed sort(): copies the source of the first send in the cycle, chunk by chunk (a
+  /// slot has the size of a chunk).
   void copy_a_source() {
     const auto found =
         std::find_if(overwritten_.begin(), overwritten_.end(), [&](const auto& pair) {
@@ -104,7 +104,7 @@ class StepGraph {
     steps.insert(steps.erase(at), by.begin(), by.end());
   }
 
-  // The k-th send of a rank's lane to another meets its k-th receive there.
+  // Messages of a lane between two ranks match in order.
   void make_nodes() {
     using Key = std::tuple<int32_t, int32_t, int>;
     std::map<Key, std::vector<size_t>> sends;
@@ -169,11 +169,11 @@ class StepGraph {
 
   FilePlan& plan_;
   std::vector<Place> steps_;               // rank by rank
-  std::vector<std::vector<size_t>> ends_;  // by node: its steps
+  std::vector<std::vector<size_t>> ends_;  // by node: steps
   std::vector<std::vector<size_t>> after_;
   std::vector<int32_t> waits_;
   std::vector<std::pair<size_t, size_t>> in_order_;     // steps of a way
-  std::vector<std::pair<size_t, size_t>> overwritten_;  // a send; a node that writes its source
+  std::vector<std::pair<size_t, size_t>> overwritten_;  // a send; a node that overwrites the source
 };
 
 }  // namespace

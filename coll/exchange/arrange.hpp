@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arranges the steps of a plan: the order of each rank's steps changes, the data that they read
-// and write does not.
+// Arranges the steps of a plan: a rank's steps change order, never data.
 // Why: MSCCL's sends are buffered. Tern's are not, and a lane's steps start in order, so a wrong
 // order of independent steps ends in a deadlock.
 #pragma once
@@ -9,9 +8,9 @@
 
 namespace tern::coll {
 
-/// Before: each rank's order is right if sends complete at once. Afterwards: there is an order of
-/// all ranks' messages and local steps in which each ends before the next begins, and each rank's
-/// steps follow it. Where a cycle prevents that, a send gets a copy of its source in the stage.
+/// Before: a rank's order is right if sends complete at once. Afterwards: all messages and local
+/// steps can run one by one, in the same order on each rank. In a cycle, a send's source is copied
+/// to the stage first.
 void arrange(FilePlan& plan);
 
 }  // namespace tern::coll

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FilePlan: a collective from another project's file, for all ranks: steps on slices, in an order
-// that runs on one processor without waiting. Builder derives the dependencies, so a dependency
-// that the file forgot cannot race.
+// FilePlan: a collective from another project's file: for each rank, steps on slices. Builder
+// derives the dependencies from the slices: the plan has none.
 //
 // Slices count chunks: `first` is the chunk's number in the vector, or block times chunks a block.
 // Lifetime: immutable, shared by the schedules emitted from it.
@@ -19,7 +18,7 @@ struct FileStep {
   Verb verb;  // kSend, kRecv, kCopy or kReduce
   uint8_t lane;
   int32_t peer;
-  std::vector<Slice> slices;  // sources, then the destination (kSend: source only)
+  std::vector<Slice> slices;  // sources, then the destination; kSend: a source
 };
 
 struct FilePlan {
@@ -28,7 +27,7 @@ struct FilePlan {
   int32_t ranks;
   int32_t chunks;  // of each block, or of the vector
   int32_t stage = 0, mirrors = 0, lanes = 1;
-  int64_t least_bytes = 0, most_bytes = -1;  // where its author uses it; -1: no bound
+  int64_t least_bytes = 0, most_bytes = -1;  // the author's range; -1: no bound
   std::vector<std::vector<FileStep>> steps;  // by rank
 };
 

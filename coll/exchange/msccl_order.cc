@@ -85,7 +85,7 @@ class MscclGraph {
     sends ? edge(node_number, other) : edge(other, node_number);
   }
 
-  // Each node left waits for a node left, so a walk back ends in a cycle.
+  // Nodes left wait for nodes left: a walk back ends in a cycle.
   [[noreturn]] void refuse_cycle() const {
     std::vector<size_t> before(places_.size(), places_.size());
     for (size_t node = 0; node < places_.size(); ++node)
@@ -95,7 +95,7 @@ class MscclGraph {
     while (waits_[at] == 0) ++at;
     for (size_t i = 0; i < places_.size(); ++i) at = before[at];
     throw Error(MPI_ERR_ARG, file_.place(places_[at].gpu, places_[at].block, places_[at].step) +
-                                 ": waits for a step that waits for it");
+                                 ": waits for itself, through other steps");
   }
 
   struct Meeting {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order: the steps of all GPUs of an MSCCL file in one sequence, where each step stands behind the
-// step before it in its thread block, the step it depends on, and the send that it receives.
+// Order: all steps of an MSCCL file in one sequence. A step comes after the previous step of its
+// thread block, the step named by `deps`, and the matching send.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,7 @@ struct MscclPlace {
   int32_t gpu, block, step;
 };
 
-/// Steps that can run at the same time are neighbours. A cycle is refused (tern::Error,
-/// MPI_ERR_ARG) with one of its steps.
+/// Independent steps are neighbours. Throws tern::Error (MPI_ERR_ARG) with a step of a cycle.
 [[nodiscard]] std::vector<MscclPlace> order_msccl(const MscclFile& file);
 
 }  // namespace tern::coll

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // MSCCL: from thread blocks to steps of ranks.
 //
-// Each chunk in a buffer has a number: its place in the vector. The translation runs the file on
-// these numbers, since a slot of the stage has the size of the chunk that it holds. The input stays
-// unwritten: a file that reduces there gets the result in the output, or in a copy of the vector.
+// Each chunk in a buffer has a number: the place in the vector. The translation runs the file on
+// these numbers, since a slot of the stage has the size of the chunk held there. The input stays
+// unwritten: sums in the input go to the output, or to a copy of the vector.
 #include "coll/exchange/msccl_read.hpp"
 
 #include <algorithm>
@@ -34,10 +34,10 @@ struct Cells {
 
 struct Message {
   std::vector<int32_t> chunks;
-  std::vector<int32_t> runs;  // sizes of the messages that carry the chunks
+  std::vector<int32_t> runs;  // chunks of each message sent
 };
 
-// Each pair of GPUs numbers its channels: lane 0, 1, ...
+// A pair of GPUs numbers the channels between them: lane 0, 1, ...
 class WayLanes {
  public:
   explicit WayLanes(const MscclFile& file) {
@@ -337,7 +337,7 @@ class Translation {
     }
   }
 
-  // Sums into a cell wait for the first step that reads or writes one of their cells.
+  // Sums into a cell wait for the next access to one of the cells read or written.
   void add(const MscclPlace& p, Cells from, Cells to) {
     Memory& memory = memories_[index(p.gpu)];
     for (int32_t i = 0; i < from.count; ++i) {
@@ -379,7 +379,7 @@ class Translation {
     for (const int32_t reader : readers) settle(rank, reader);
   }
 
-  // The output holds what the file leaves in its buffer.
+  // Copies results from the cells of the output buffer to the output.
   void finish(int32_t rank) {
     while (!sums_[index(rank)].empty()) settle(rank, sums_[index(rank)].begin()->first);
     if (!file_.in_place) return;
@@ -403,8 +403,8 @@ class Translation {
   WayLanes lanes_;
   FilePlan plan_;
   std::vector<Memory> memories_;
-  std::vector<std::vector<Cells>> operands_;  // by rank and thread block: half of its slots
-  std::map<Way, std::vector<char>> direct_;   // receives go to their place at once
+  std::vector<std::vector<Cells>> operands_;  // by rank and thread block: half of the slots
+  std::map<Way, std::vector<char>> direct_;   // receives go straight to the vector
   std::map<Way, size_t> sent_;
   std::map<Way, std::deque<Message>> messages_;  // on their way
   std::vector<Sums> sums_;
@@ -421,8 +421,8 @@ std::string fault_of(const FilePlan& plan) {
 
 }  // namespace
 
-// A file may overwrite the output before it has read the input; with a copy of the input it works
-// in place.
+// A file may overwrite the output before a read of the input; with a copy of the input, such a file
+// works in place.
 FilePlan read_msccl(std::string_view text, const std::string& file) {
   const MscclFile parsed = parse_msccl(text, file);
   std::string fault;

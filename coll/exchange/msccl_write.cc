@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MSCCL: from schedules to thread blocks.
 //
-// The ranks' steps are put into one sequence. A thread block takes its steps in this order, and a
-// step waits for the last steps that touched its chunks.
+// The steps of all ranks become one sequence. Thread blocks take steps in this order. A step waits
+// for the last accesses to the same chunks.
 #include "coll/exchange/msccl_write.hpp"
 
 #include <algorithm>
@@ -166,8 +166,8 @@ class WrittenGpu {
   std::map<std::pair<char, int32_t>, ChunkUse> uses_;
 };
 
-/// Runs the schedules: lanes start their steps in order, as in coll/schedule/schedule.hpp. A step
-/// enters the file when it completes, a receive once its message was sent.
+/// Runs the schedules: lanes start steps in order, as in coll/schedule/schedule.hpp. A step enters
+/// the file at completion, a receive after the matching send.
 class Sequence {
  public:
   explicit Sequence(const std::vector<Schedule>& schedules) : schedules_(schedules) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes schedules as an MSCCL algorithm file: a thread block for each way of a lane, and one for
-// the lane's copies and reductions. Any proved schedule of messages can be written.
+// Writes schedules as an MSCCL algorithm: a thread block for each peer and direction of a lane, and
+// one for the lane's copies and reductions.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace tern::coll {
 
 /// `schedules` are those of all ranks; `name` is the plan's name in the file. Errors (tern::Error,
-/// MPI_ERR_ARG): a collective that the format lacks, a schedule of puts, no end (a deadlock).
+/// MPI_ERR_ARG): a collective unknown to the format, a schedule of puts, a deadlock.
 [[nodiscard]] std::string write_msccl(const std::vector<Schedule>& schedules,
                                       const std::string& name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// XmlReader.
+// XmlReader: parsing.
 #include "coll/exchange/xml.hpp"
 
 #include <algorithm>

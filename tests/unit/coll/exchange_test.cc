@@ -122,20 +122,26 @@ constexpr const char* kPair = R"(<algo name="pair" proto="LL" nchannels="1" nchu
  ngpus="2" coll="allreduce" inplace="1" outofplace="0" minBytes="8" maxBytes="4096">
 <gpu id="0" i_chunks="2" o_chunks="0" s_chunks="2">
 <tb id="0" send="1" recv="-1" chan="0">
-<step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="1"/>
+<step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2"
+ depid="-1" deps="-1" hasdep="1"/>
 </tb>
 <tb id="1" send="-1" recv="1" chan="0">
-<step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/>
-<step s="1" type="re" srcbuf="s" srcoff="0" dstbuf="i" dstoff="0" cnt="2" depid="0" deps="0" hasdep="0"/>
+<step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2"
+ depid="-1" deps="-1" hasdep="0"/>
+<step s="1" type="re" srcbuf="s" srcoff="0" dstbuf="i" dstoff="0" cnt="2"
+ depid="0" deps="0" hasdep="0"/>
 </tb>
 </gpu>
 <gpu id="1" i_chunks="2" o_chunks="0" s_chunks="2">
 <tb id="0" send="0" recv="-1" chan="0">
-<step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="1"/>
+<step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2"
+ depid="-1" deps="-1" hasdep="1"/>
 </tb>
 <tb id="1" send="-1" recv="0" chan="0">
-<step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/>
-<step s="1" type="re" srcbuf="s" srcoff="0" dstbuf="i" dstoff="0" cnt="2" depid="0" deps="0" hasdep="0"/>
+<step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2"
+ depid="-1" deps="-1" hasdep="0"/>
+<step s="1" type="re" srcbuf="s" srcoff="0" dstbuf="i" dstoff="0" cnt="2"
+ depid="0" deps="0" hasdep="0"/>
 </tb>
 </gpu>
 </algo>
@@ -173,7 +179,8 @@ TEST(Msccl, NamesEachFaultOfAFile) {
       {with("ngpus=\"2\"", "ngpus=\"3\""), "there is no <gpu id=\"2\">"},
       {with("ngpus=\"2\"", ""), "<algo> has no \"ngpus\""},
       {with("\"allreduce\"", "\"custom\""), "coll=\"custom\" is not read; known: allreduce"},
-      {with("\"2\"\n ngpus=\"2\" coll=\"allreduce\"", "\"4\"\n ngpus=\"2\" coll=\"allgather\""), "type=\"re\" reduces, but allgather does not"},
+      {with("\"2\"\n ngpus=\"2\" coll=\"allreduce\"", "\"4\"\n ngpus=\"2\" coll=\"allgather\""),
+       "type=\"re\" reduces, but allgather does not"},
       {with("nchunksperloop=\"2\"", "nchunksperloop=\"99999999\""), "nchunksperloop"},
       {with("gpu id=\"1\"", "gpu id=\"0\""), "there are two <gpu id=\"0\">"},
       {with("tb id=\"1\"", "tb id=\"2\""), "id=\"2\" of <tb> must be a number from 1 to 1"},
@@ -187,8 +194,9 @@ TEST(Msccl, NamesEachFaultOfAFile) {
       {with("cnt=\"2\"", "cnt=\"3\""), "chunks 0 to 2 of buffer i, which has 2"},
       {with("s_chunks=\"2\"", "s_chunks=\"1\""), "chunks 0 to 1 of buffer s, which has 1"},
       {with("depid=\"0\"", "depid=\"5\""),
-       "f: GPU 0, thread block 1, step 1 (line 9): depends on thread block 5, step 0"},
-      {with("depid=\"0\" deps=\"0\"", "depid=\"1\" deps=\"1\""), "waits for a step that waits"},
+       "f: GPU 0, thread block 1, step 1 (line 11): depends on thread block 5, step 0"},
+      {with("depid=\"0\" deps=\"0\"", "depid=\"1\" deps=\"1\""),
+       "waits for itself, through other steps"},
       {with("chan=\"0\"", "chan=\"1\""), "GPU 0 sends 0 messages to GPU 1 by channel 0"},
       {with("type=\"s\"", "type=\"nop\""), "and GPU 1 receives 1"},
       {with("cnt=\"2\"", "cnt=\"1\""), "receives 2 chunks, but GPU 0 sends 1"},
@@ -197,7 +205,7 @@ TEST(Msccl, NamesEachFaultOfAFile) {
       {with("srcoff=\"0\" dstbuf=\"i\" dstoff=\"0\" cnt=\"2\"",
             "srcoff=\"0\" dstbuf=\"i\" dstoff=\"1\" cnt=\"1\""),
        "reduces chunks 0 and 1 of the vector into one"},
-      {with("cnt=\"2\" depid=\"0\"", "cnt=\"1\" depid=\"0\""), "this is no correct allreduce"},
+      {with("cnt=\"2\"\n depid=\"0\"", "cnt=\"1\"\n depid=\"0\""), "this is no correct allreduce"},
       {with("type=\"re\"", "type=\"cpy\"", 2), "this is no correct allreduce"},
   };
   for (const Wrong& wrong : kWrong)
@@ -279,12 +287,14 @@ TEST(Msccl, MutatedFilesAreRefusedOrProved) {
 }
 
 constexpr const char* kBox = R"(<system version="1">
-<cpu numaid="0" arch="x86_64" vendor="AuthenticAMD" familyid="175" modelid="1">
+<cpu numaid="0" arch="x86_64" vendor="AuthenticAMD">
 <pci busid="0000:01:00.0" class="0x060400" link_speed="16.0 GT/s PCIe" link_width="16">
 <pci busid="0000:02:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16">
-<gpu dev="1" sm="90" rank="1"><nvlink target="0000:03:00.0" count="18" tclass="0x030200"/></gpu></pci>
+<gpu dev="1" sm="90" rank="1">
+<nvlink target="0000:03:00.0" count="18" tclass="0x030200"/></gpu></pci>
 <pci busid="0000:03:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="8">
-<gpu dev="0" sm="90" rank="0"><nvlink target="0000:02:00.0" count="18" tclass="0x030200"/></gpu></pci>
+<gpu dev="0" sm="90" rank="0">
+<nvlink target="0000:02:00.0" count="18" tclass="0x030200"/></gpu></pci>
 <pci busid="0000:04:00.0" class="0x020700" link_speed="" link_width="0">
 <nic><net name="mlx5_0" dev="0" speed="400000" port="1"/></nic></pci>
 <pci busid="0000:05:00.0" class="0x010802" link_speed="8 GT/s" link_width="4"/>
