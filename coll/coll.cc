@@ -143,7 +143,7 @@ Execution* Coll::bind(const Operation& operation, CommState& state, const Choice
   auto check = TERN_UNLIKELY(context_.checks) ? std::make_unique<CallCheck>() : nullptr;
   Execution* const made =
       context_.executions.bound(operation, *choice.algorithm, Context::levels_of(state, islands),
-                                neighborhood_of(state, *choice.algorithm, operation));
+                                choice.plan, neighborhood_of(state, *choice.algorithm, operation));
   made->check(std::move(check));
   return made;
 }

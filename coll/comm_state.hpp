@@ -36,6 +36,7 @@ struct CommState final : CommRefusals {
 
   const Levels* levels = nullptr;
   const Levels* islands = nullptr;
+  std::shared_ptr<const Plan> plan;  // null: no row with kPlan serves
   bool shares_large = true;
   bool single_copy = true;  // all ranks can read each other's buffers
   bool devices = false;

@@ -96,6 +96,7 @@ const Choice& Context::choose(CommState& state, const Operation& operation, Ques
                               bool shared, bool islands) const noexcept {
   Memo& memo = state.memo;
   question.levels = levels_of(state, islands);
+  question.plan = state.plan.get();
   question.shared = shared;
   question.single_copy = shared && state.single_copy && state.shares_large;
   if (operation.op == memo.op && operation.input.type == memo.type)
@@ -120,6 +121,7 @@ Choice Context::choose_apart(const CommState& state, const Operation& operation)
     return {between_groups(operation.collective), Choice::Why::kModel};
   Question question = question_of(operation);
   question.levels = state.levels;
+  question.plan = state.plan.get();
   question.any_order = any_order_of(state, operation);
   return selector.choose(question, state.hints.get(), known_to(state.communicator));
 }

@@ -117,7 +117,7 @@ const Placed* StreamCollectives::placed_for(CommState& state, GpuTeam& team,
     return nullptr;
   }
   const int root = rooted(operation.collective) ? operation.root : 0;
-  const Placed* const placed = team.schedules.placed(*choice.algorithm, root, why_not);
+  const Placed* const placed = team.schedules.placed(*choice.algorithm, root, why_not, choice.plan);
   if (placed == nullptr) return nullptr;
   if (!placed->single_blocks) {
     *why_not = strf("a step of %s takes several blocks at once", choice.algorithm->name);
@@ -217,6 +217,7 @@ StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTea
   const AskedWire asked = asked_wire(context_.process.params, state.hints.get());
   const char* no_multimem = nullptr;
   Question question = question_in_stream(team, asked, operation, job.borrowed(), &no_multimem);
+  question.plan = state.plan.get();
   Chosen chosen;
   auto& [placed, way] = chosen;
   for (Choice denied{nullptr, Choice::Why::kModel};;) {

@@ -22,6 +22,7 @@ enum Limit : unsigned {
   kEqualHosts = 32,    // groups of equal size
   kHostsInOrder = 64,  // groups of consecutive ranks
   kShared = 128,       // shared memory without a schedule (coll/flat)
+  kPlan = 256,         // needs a plan of the row (coll/schedule/plan.hpp)
 };
 
 /// tests/unit/coll/verify_test.cc proves traits for the engines.
@@ -39,6 +40,7 @@ inline constexpr int32_t kSlots = 4;
 
 struct Shape {
   double p, n, hosts;
+  const Plan* plan = nullptr;  // for rows with kPlan
 };
 struct Work {
   double rounds = 0;
@@ -77,9 +79,11 @@ struct Algorithm {
 [[nodiscard]] inline bool has_schedule(const Algorithm& algorithm) noexcept {
   return algorithm.emit != nullptr;
 }
-[[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept;
+[[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels,
+                          const Plan* plan = nullptr) noexcept;
+/// `plan` must serve a row with kPlan; other rows ignore it.
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
-                             const Levels* levels = nullptr);
+                             const Levels* levels = nullptr, const Plan* plan = nullptr);
 [[nodiscard]] Schedule build_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                      int32_t rank, int32_t root);
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,

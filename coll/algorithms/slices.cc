@@ -3,6 +3,7 @@
 #include "coll/algorithms/slices.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tern::coll {
 namespace {
@@ -15,12 +16,9 @@ int32_t SlicePlace::slice(int32_t distance) const noexcept {
   return round_ring(mine + distance, slices());
 }
 
-int32_t SlicePlace::host_ring(int32_t distance) const noexcept {
-  return host[static_cast<size_t>(slice(distance))];
-}
-
-int32_t SlicePlace::team_ring(int32_t distance) const noexcept {
-  return team[static_cast<size_t>(round_ring(at + distance, hosts()))];
+int32_t SlicePlace::member(int32_t host, int32_t slice) const noexcept {
+  const int32_t row = round_ring(host, hosts()), column = round_ring(slice, size);
+  return grid[static_cast<size_t>(row * size + column)];
 }
 
 int32_t host_number(const Builder& b, int32_t rank) {
@@ -32,19 +30,18 @@ int32_t host_number(const Builder& b, int32_t rank) {
 
 SlicePlace slice_place(const Builder& b) {
   SlicePlace place;
-  place.host = b.levels()->host_of(b.rank());
-  place.at = host_number(b, b.rank());
-  place.mine = static_cast<int32_t>(
-      std::lower_bound(place.host.begin(), place.host.end(), b.rank()) - place.host.begin());
-  // A team has each host's rank at the same index, ordered by the hosts' leaders.
   const std::vector<int32_t>& leader = b.levels()->groups[0];
-  std::vector<int32_t> seen(leader.size(), 0), by_leader(leader.size(), -1);
-  for (int32_t rank = 0; rank < b.ranks(); ++rank) {
-    const auto host = static_cast<size_t>(leader[static_cast<size_t>(rank)]);
-    if (seen[host]++ == place.mine) by_leader[host] = rank;
-  }
-  for (const int32_t rank : by_leader)
-    if (rank >= 0) place.team.push_back(rank);
+  place.at = host_number(b, b.rank());
+  place.grid.resize(leader.size());
+  std::iota(place.grid.begin(), place.grid.end(), 0);
+  std::stable_sort(place.grid.begin(), place.grid.end(), [&](int32_t one, int32_t two) {
+    return leader[static_cast<size_t>(one)] < leader[static_cast<size_t>(two)];
+  });
+  place.size = static_cast<int32_t>(std::count(leader.begin(), leader.end(), leader[0]));
+  const auto row = place.grid.begin() + place.at * place.size;
+  place.mine = static_cast<int32_t>(std::find(row, row + place.size, b.rank()) - row);
+  for (int32_t host = 0; host * place.size < b.ranks(); ++host)
+    place.team.push_back(place.grid[static_cast<size_t>(host * place.size + place.mine)]);
   return place;
 }
 

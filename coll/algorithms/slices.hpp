@@ -13,15 +13,22 @@
 namespace tern::coll {
 
 struct SlicePlace {
-  std::vector<int32_t> host;  // ascending
+  std::vector<int32_t> grid;  // all ranks by host, hosts by leader
   std::vector<int32_t> team;  // counterparts, by host
-  int32_t mine = 0;           // index in `host`: the slice number
+  int32_t size = 1;           // ranks of a host
+  int32_t mine = 0;           // index in the host: the slice number
   int32_t at = 0;             // index in `team`: the host number
 
-  [[nodiscard]] int32_t slices() const noexcept { return static_cast<int32_t>(host.size()); }
+  [[nodiscard]] int32_t slices() const noexcept { return size; }
   [[nodiscard]] int32_t hosts() const noexcept { return static_cast<int32_t>(team.size()); }
-  [[nodiscard]] int32_t host_ring(int32_t distance) const noexcept;
-  [[nodiscard]] int32_t team_ring(int32_t distance) const noexcept;
+  /// member() is the rank at a place of a host; both count round.
+  [[nodiscard]] int32_t member(int32_t host, int32_t slice) const noexcept;
+  [[nodiscard]] int32_t host_ring(int32_t distance) const noexcept {
+    return member(at, mine + distance);
+  }
+  [[nodiscard]] int32_t team_ring(int32_t distance) const noexcept {
+    return member(at + distance, mine);
+  }
   [[nodiscard]] int32_t slice(int32_t distance) const noexcept;
 };
 [[nodiscard]] SlicePlace slice_place(const Builder& b);

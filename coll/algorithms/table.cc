@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
 #include "coll/emitters.hpp"
@@ -128,6 +129,9 @@ constexpr Algorithm kTable[] = {
   {kAllgather, "two_level", allgather_two_level, kLevels | kEqualBlocks, 0, "lg q between hosts, g + lg g within; n + n lg g",
    [](S s) { return levels({lg(s.hosts), s.n * (s.hosts - 1) / s.hosts, lg(s.hosts), s.n},
                            {per_host(s) + lg(per_host(s)), s.n * lg(per_host(s)), 0, 0}); }, "Traff 2006"},
+  {kAllgather, "sliced", allgather_sliced, kLevels | kEqualHosts, 0, "q - 1 between hosts, q (g - 1) within; n / g between, n within",
+   [](S s) { const double g = per_host(s);
+             return levels({s.hosts - 1, s.n / g * (s.hosts - 1) / s.hosts, 0, 0}, {s.hosts * (g - 1), s.n * (g - 1) / g, 0, 0, 0, s.n / s.p}); }, "Traff, Hunold 2020"},
   {kAllgather, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
    [](S s) { return flat_all(s, 1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllgather, "flat_direct", nullptr, kShared | kEqualBlocks, 0, "2; n",
@@ -216,6 +220,9 @@ constexpr Algorithm kTable[] = {
                            {2 * g, g * s.n + s.n / s.hosts, g, g * s.n, g * s.n, 0}); }, "Thakur et al. 2005"},
   {kReduceScatter, "ordered", reduce_scatter_ordered, kAnything, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, s.n * 1.5, s.n / s.p); }, "", FlatMethod::kNone, kOneHop | kRankOrder | kBySwitch},
+  {kReduceScatter, "sliced", reduce_scatter_sliced, kCommutative | kLevels | kEqualHosts, 0, "q - 1 between hosts, q (g - 1) within; n / g between, n within",
+   [](S s) { const double g = per_host(s);
+             return levels({s.hosts - 1, s.n / g * (s.hosts - 1) / s.hosts, 0, 0, s.n / g}, {s.hosts * (g - 1), s.n * (g - 1) / g, 0, 0, s.n * (g - 1) / g, 0}); }, "Traff, Hunold 2020"},
   {kReduceScatter, "flat", nullptr, kShared, 0, "1; 2 n",
    [](S s) { return flat_all(s, 1, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduceScatter, "flat_direct", nullptr, kShared, 0, "2; n",
@@ -302,19 +309,24 @@ const Algorithm* find_algorithm(Collective collective, const char* name) noexcep
   return nullptr;
 }
 
-bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept {
+bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels,
+            const Plan* plan) noexcept {
   const auto needs = [&](Limit limit) { return (algorithm.limits & limit) != 0; };
   if (!has_schedule(algorithm)) return false;
   if (needs(kPowerOfTwo) && floor_power(ranks) != ranks) return false;
   if (needs(kEvenRanks) && ranks % 2 != 0) return false;
   if (needs(kLevels) && levels == nullptr) return false;
+  if (needs(kPlan) && (plan == nullptr || std::strcmp(plan->row(), algorithm.name) != 0 ||
+                       plan->ranks() != ranks || !plan->serves(algorithm.collective)))
+    return false;
   if (needs(kHostsInOrder) && !levels->hosts_in_order()) return false;
   return !needs(kEqualHosts) || levels->equal_hosts();
 }
 
 Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
-               const Levels* levels) {
-  Builder builder(algorithm.collective, algorithm.name, ranks, rank, root, levels);
+               const Levels* levels, const Plan* plan) {
+  TERN_ASSERT((algorithm.limits & kPlan) == 0 || serves(algorithm, ranks, levels, plan));
+  Builder builder(algorithm.collective, algorithm.name, ranks, rank, root, levels, {}, 0, plan);
   algorithm.emit(builder);
   Schedule schedule = builder.finish();
   if ((algorithm.limits & kEqualBlocks) != 0) schedule.uniform = true;

@@ -7,11 +7,19 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "coll/engine/pairs.hpp"
 
 namespace tern::coll {
 namespace {
 
 constexpr size_t kKeptMemory = size_t{1} << 20;
+constexpr size_t kMostScratch = size_t{8} << 20;  // of more than Schedule::kAtOnce passes
+
+MPI_Count passes_at_once(const Schedule& schedule, size_t scratch) noexcept {
+  if (schedule.at_once <= Schedule::kAtOnce || scratch == 0) return schedule.at_once;
+  return std::clamp<MPI_Count>(static_cast<MPI_Count>(kMostScratch / scratch), Schedule::kAtOnce,
+                               schedule.at_once);
+}
 
 MPI_Count total(const Area& area, int32_t blocks) noexcept {
   if (area.counts == nullptr) return area.block * blocks;
@@ -57,16 +65,20 @@ pml::Buffer buffer_of(const Area& area) noexcept {
 
 }  // namespace
 
-void Bound::bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
+void Bound::bind(const Operation& operation, size_t chunk, CachedSchedule& cached,
                  std::shared_ptr<CachedSchedule> own) {
   own_ = std::move(own);
   schedule_ = &cached.schedule;
-  kept_.keep(operation, schedule_->blocks_of(Space::kInput), schedule_->blocks_of(Space::kOutput));
+  kept_.keep(operation, schedule_->whole_blocks(Space::kInput),
+             schedule_->whole_blocks(Space::kOutput));
+  chunk_ = goes_by_pairs(operation) ? 0 : chunk;
   Areas areas = find_areas();
-  geometry_.bind(*schedule_, areas.input, areas.output, areas.like, passes.chunk);
-  at_once_ = static_cast<size_t>(std::min(geometry_.passes(), static_cast<MPI_Count>(passes.most)));
+  geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk_);
   scratch_bytes_ = round_up(geometry_.scratch().bytes(*schedule_));
-  place(areas, passes.chunk, find_memory(aside_bytes_ + at_once_ * scratch_bytes_ + kLine));
+  at_once_ =
+      static_cast<size_t>(std::min(geometry_.passes(), passes_at_once(*schedule_, scratch_bytes_)));
+  place(areas, find_memory(copied_input_.bytes + copied_output_.bytes + at_once_ * scratch_bytes_ +
+                           kLine));
   cached_ = &cached;
   cached.running.fetch_add(1, std::memory_order_relaxed);
 }
@@ -102,7 +114,7 @@ Area Bound::area_of(const Side& side) const noexcept {
   return area;
 }
 
-Area Bound::area_like() const noexcept {
+Area Bound::area_like() {
   const Collective what = schedule_->collective;
   if (reduces(what)) return area_of(operation().input);
   const bool root = schedule_->rank == schedule_->root;
@@ -111,31 +123,51 @@ Area Bound::area_like() const noexcept {
   const Side& side = input ? operation().input : operation().output;
   Area like;
   like.type = byte_;
-  if (side.type != nullptr) like.block = side.count * side.type->size();
+  if (side.type == nullptr) return like;
+  like.block = side.count * side.type->size();
+  if (what != Collective::kAllgather || side.counts == nullptr) return like;
+  like_counts_.assign(side.counts, side.counts + schedule_->ranks);
+  for (MPI_Count& count : like_counts_) count *= side.type->size();
+  like.counts = like_counts_.data();
   return like;
 }
 
 Bound::Areas Bound::find_areas() {
-  Areas areas{area_of(operation().input), area_of(operation().output), {}};
-  aside_ = Kept::kNothing;
-  aside_bytes_ = 0;
-  aside_origin_ = 0;
-  if (operation().in_place) bind_in_place(areas.input, areas.output);
-  if (schedule_->collective == Collective::kBcast) pack_bcast(areas.output);
-  areas.like = area_like();
+  Areas areas{area_of(operation().input), area_of(operation().output), area_like()};
+  copied_input_.reset();
+  copied_output_.reset();
+  const Area users_output = areas.output;
+  const Collective what = schedule_->collective;
+  const bool in_place = operation().in_place;
+  if (TERN_UNLIKELY(cuts(areas.like))) pack_sides(areas);
+  if (in_place && what == Collective::kAlltoall)
+    pack_blocks(operation().output, users_output, copied_input_);
+  if (copied_input_.used) areas.input = copied_input_.copy;
+  if (copied_output_.used) areas.output = copied_output_.copy;
+  if (in_place && what == Collective::kReduceScatter) put_vector_aside(areas.input);
+  if (what == Collective::kBcast) pack_bcast(areas.output);
+  alias(areas);
   return areas;
 }
 
-void Bound::place(Areas& areas, size_t chunk, std::byte* memory) {
-  scratch_ = memory + aside_bytes_;
+bool Bound::cuts(const Area& like) const noexcept {
+  if (splits(schedule_->collective) || reduces(schedule_->collective)) return false;
+  return schedule_->parts > 1 || Geometry::passes_of(*schedule_, like, chunk_) > 1;
+}
+
+void Bound::place(Areas& areas, std::byte* memory) {
+  scratch_ = memory + copied_input_.bytes + copied_output_.bytes;
   geometry_.set_scratch_kind(scratch_kind_);
-  if (aside_ == Kept::kNothing) return;
-  put_aside_.base = memory + aside_origin_;
-  put_aside_.kind = scratch_kind_;
-  Area& replaced = aside_ == Kept::kInput ? areas.input : areas.output;
-  replaced.base = put_aside_.base;
-  replaced.kind = scratch_kind_;
-  geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk);
+  if (TERN_LIKELY(!copied_input_.used && !copied_output_.used)) return;
+  const auto place = [&](CopiedSide& side, Area& replaced, std::byte* at) {
+    if (!side.used) return;
+    replaced.base = side.copy.base = at + side.origin;
+    replaced.kind = side.copy.kind = scratch_kind_;
+  };
+  place(copied_input_, areas.input, memory);
+  place(copied_output_, areas.output, memory + copied_input_.bytes);
+  alias(areas);
+  geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk_);
 }
 
 // Scratch lies on the device if the rank has device data.
@@ -144,7 +176,7 @@ std::byte* Bound::find_memory(size_t bytes) {
   for (const Space space : {Space::kOutput, Space::kInput}) {
     const bool in = space == Space::kInput;
     const void* const address =
-        first_data(in ? operation().input : operation().output, schedule_->blocks_of(space));
+        first_data(in ? operation().input : operation().output, schedule_->whole_blocks(space));
     if (TERN_LIKELY(!cuda::on_device(cuda::kind_of(address)))) continue;
     Failure why;
     cuda::Job job = core::begin_job(process_, address, &why);
@@ -158,59 +190,74 @@ std::byte* Bound::find_memory(size_t bytes) {
   return memory_.data();
 }
 
-void Bound::bind_in_place(Area& input, Area& output) {
+// Under MPI_IN_PLACE one side is a part of the other, unless the input was copied.
+void Bound::alias(Areas& areas) const noexcept {
+  if (!operation().in_place) return;
   const int32_t rank = schedule_->rank;
   switch (schedule_->collective) {
     case Collective::kScatter:
-      output = block_of(input, rank);
+      areas.output = block_of(areas.input, rank);
       return;
     case Collective::kGather:
     case Collective::kAllgather:
-      input = block_of(output, rank);
+      areas.input = block_of(areas.output, rank);
       return;
     case Collective::kAlltoall:
-      return put_blocks_aside(input, output);
     case Collective::kReduceScatter:
-      return put_vector_aside(input);
+      return;
     default:
-      input = output;
+      areas.input = areas.output;
   }
 }
 
-// The collective overwrites the input before the sends, so the blocks are copied, as bytes.
-void Bound::put_blocks_aside(Area& input, const Area& output) {
-  aside_ = Kept::kInput;
-  aside_blocks_ = schedule_->ranks;
-  of_user_ = output;
-  input = Area{};
-  input.type = byte_;
-  if (output.counts == nullptr) {
-    input.block = operation().output.count * operation().output.type->size();
+// In place, an alltoall overwrites the input before the sends, so the blocks are copied, as bytes.
+void Bound::pack_blocks(const Side& side, const Area& users, CopiedSide& copied) {
+  const bool output = &copied == &copied_output_;
+  const int32_t blocks = schedule_->whole_blocks(output ? Space::kOutput : Space::kInput);
+  copied.used = true;
+  copied.users = users;
+  copied.aside = !output || operation().in_place ? blocks : 0;
+  copied.back = output ? blocks : 0;
+  Area& copy = copied.copy = Area{};
+  copy.type = byte_;
+  if (side.counts == nullptr) {
+    copy.block = side.count * side.type->size();
   } else {
-    const Side& side = operation().output;
-    aside_counts_.assign(side.counts, side.counts + schedule_->ranks);
-    for (size_t i = 0; i < aside_counts_.size(); ++i)
-      aside_counts_[i] *= (output.types == nullptr ? side.type : output.types[i])->size();
-    make_adjacent(aside_counts_, aside_displs_);
-    input.counts = aside_counts_.data();
-    input.displs = aside_displs_.data();
+    copied.counts.assign(side.counts, side.counts + blocks);
+    for (size_t i = 0; i < copied.counts.size(); ++i)
+      copied.counts[i] *= (side.types == nullptr ? side.type : side.types[i])->size();
+    make_adjacent(copied.counts, copied.displs);
+    copy.counts = copied.counts.data();
+    copy.displs = copied.displs.data();
   }
-  aside_bytes_ = round_up(static_cast<size_t>(total(input, schedule_->ranks)));
-  put_aside_ = input;
+  copied.bytes = round_up(static_cast<size_t>(total(copy, blocks)));
 }
 
-void Bound::put_vector_aside(Area& input) {
+// Blocks are cut at bytes, so data with holes is packed first.
+void Bound::pack_sides(const Areas& areas) {
+  const auto holes = [](const Side& side) {
+    return side.type != nullptr && (side.types != nullptr || !side.type->contiguous());
+  };
+  const Operation& op = operation();
+  const bool scatters = schedule_->collective == Collective::kScatter;
+  if (holes(op.input) && (!op.in_place || scatters))
+    pack_blocks(op.input, areas.input, copied_input_);
+  if (holes(op.output) && (!op.in_place || !scatters))
+    pack_blocks(op.output, areas.output, copied_output_);
+}
+
+void Bound::put_vector_aside(const Area& input) {
   const core::Datatype& type = *input.type;
   const MPI_Count count = total(input, schedule_->ranks);
   const MPI_Aint span = std::abs(type.extent()) * std::max<MPI_Count>(count - 1, 0);
-  aside_ = Kept::kInput;
-  aside_blocks_ = 1;
-  aside_bytes_ = round_up(static_cast<size_t>(span + type.true_extent()));
-  of_user_ = input;
-  of_user_.block = count;
-  of_user_.counts = nullptr;
-  put_aside_ = of_user_;
-  aside_origin_ = (type.extent() < 0 ? span : 0) - type.true_lb();
+  copied_input_.used = true;
+  copied_input_.aside = 1;
+  copied_input_.bytes = round_up(static_cast<size_t>(span + type.true_extent()));
+  copied_input_.users = input;
+  copied_input_.users.block = count;
+  copied_input_.users.counts = nullptr;
+  copied_input_.copy = copied_input_.users;
+  copied_input_.origin = (type.extent() < 0 ? span : 0) - type.true_lb();
 }
 
 // Ranks split a broadcast at bytes, so a root packs a vector with holes first, and other ranks
@@ -218,19 +265,20 @@ void Bound::put_vector_aside(Area& input) {
 void Bound::pack_bcast(Area& output) {
   core::Datatype& type = *operation().output.type;
   if (type.contiguous()) return;
-  aside_ = Kept::kBcast;
-  aside_blocks_ = 1;
-  of_user_ = output;
+  copied_output_.used = true;
+  copied_output_.aside = is_root() ? 1 : 0;
+  copied_output_.back = is_root() ? 0 : 1;
+  copied_output_.users = output;
   output = Area{};
   output.type = byte_;
   output.block = operation().output.count * type.size();
-  aside_bytes_ = round_up(static_cast<size_t>(output.block));
-  put_aside_ = output;
+  copied_output_.bytes = round_up(static_cast<size_t>(output.block));
+  copied_output_.copy = output;
 }
 
-Bound::Aside Bound::aside(int32_t block, bool back) const noexcept {
-  const pml::Buffer user = buffer_of(block_of(of_user_, block));
-  const pml::Buffer kept = buffer_of(block_of(put_aside_, block));
+Bound::Aside Bound::aside(const CopiedSide& side, int32_t block, bool back) noexcept {
+  const pml::Buffer user = buffer_of(block_of(side.users, block));
+  const pml::Buffer kept = buffer_of(block_of(side.copy, block));
   return back ? Aside{kept, user} : Aside{user, kept};
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bound: a schedule bound to the buffers of an operation: the address of each slice in each pass.
-// Moved dense data counts in bytes, since types may differ between ranks; broadcasts pack other
-// vectors. Reductions use elements of the caller's type. Lifetime: an execution, rebound for each
-// call.
+// Moved dense data counts in bytes, since types may differ between ranks; broadcasts, and schedules
+// with cut blocks, pack other data. Reductions use elements of the caller's type. Lifetime: an
+// execution, rebound for each call.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,14 @@ namespace tern::coll {
 
 class Bound {
  public:
-  struct Passes {
-    size_t chunk;  // bytes of a block; 0: one pass
-    size_t most;
-  };
-
   /// `kept` belongs to the request and outlives this object.
   Bound(core::Process& process, core::Datatype* byte, KeptOperation& kept) noexcept
       : process_(process), byte_(byte), kept_(kept) {}
 
-  /// bind() keeps types and arrays until the request drops them. `cached` stays in use until
-  /// release(); `own` holds the schedule if no cache does. Throws std::bad_alloc.
-  void bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
+  /// bind() keeps types and arrays until the request drops them. `chunk`: bytes of a part per pass;
+  /// 0: one pass. `cached` stays in use until release(); `own` holds the schedule if no cache does.
+  /// Throws std::bad_alloc.
+  void bind(const Operation& operation, size_t chunk, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
   void release() noexcept;
 
@@ -48,16 +44,31 @@ class Bound {
   struct Aside {
     pml::Buffer from, to;
   };
-  [[nodiscard]] int32_t puts_aside() const noexcept {
-    return aside_ == Kept::kInput || (aside_ == Kept::kBcast && is_root()) ? aside_blocks_ : 0;
+  /// Calls `copy` with each Aside before the first step, or after the last (`back`).
+  template <class Copy>
+  void each_aside(bool back, const Copy& copy) const {
+    for (const CopiedSide* side : {&copied_input_, &copied_output_})
+      for (int32_t i = 0; i < (back ? side->back : side->aside); ++i) copy(aside(*side, i, back));
   }
-  [[nodiscard]] int32_t brings_back() const noexcept {
-    return aside_ == Kept::kBcast && !is_root() ? aside_blocks_ : 0;
-  }
-  [[nodiscard]] Aside aside(int32_t block, bool back) const noexcept;
 
  private:
-  enum class Kept : uint8_t { kNothing, kInput, kBcast };
+  /// CopiedSide: a copy that replaces the caller's input or output during the schedule.
+  struct CopiedSide {
+    bool used = false;
+    Area users, copy;
+    int32_t aside = 0, back = 0;  // blocks copied before and after
+    size_t bytes = 0;
+    ptrdiff_t origin = 0;  // offset to element 0
+    std::vector<MPI_Count> counts;
+    std::vector<MPI_Aint> displs;
+
+    void reset() noexcept {
+      used = false;
+      aside = back = 0;
+      bytes = 0;
+      origin = 0;
+    }
+  };
 
   [[nodiscard]] const Operation& operation() const noexcept { return kept_.operation(); }
   [[nodiscard]] bool is_root() const noexcept { return schedule_->rank == schedule_->root; }
@@ -66,12 +77,15 @@ class Bound {
   };
   [[nodiscard]] Areas find_areas();
   [[nodiscard]] Area area_of(const Side& side) const noexcept;
-  [[nodiscard]] Area area_like() const noexcept;
-  void bind_in_place(Area& input, Area& output);
-  void put_blocks_aside(Area& input, const Area& output);
-  void put_vector_aside(Area& input);
+  [[nodiscard]] Area area_like();
+  void alias(Areas& areas) const noexcept;
+  void pack_blocks(const Side& side, const Area& users, CopiedSide& copied);
+  void pack_sides(const Areas& areas);
+  void put_vector_aside(const Area& input);
   void pack_bcast(Area& output);
-  void place(Areas& areas, size_t chunk, std::byte* memory);
+  [[nodiscard]] bool cuts(const Area& like) const noexcept;
+  [[nodiscard]] static Aside aside(const CopiedSide& side, int32_t block, bool back) noexcept;
+  void place(Areas& areas, std::byte* memory);
   [[nodiscard]] std::byte* find_memory(size_t bytes);
 
   core::Process& process_;
@@ -87,13 +101,9 @@ class Bound {
   std::byte* scratch_ = nullptr;
   size_t scratch_bytes_ = 0, at_once_ = 0;
 
-  Kept aside_ = Kept::kNothing;
-  size_t aside_bytes_ = 0;
-  ptrdiff_t aside_origin_ = 0;  // offset to element 0 of the copied input
-  int32_t aside_blocks_ = 0;
-  Area of_user_, put_aside_;
-  std::vector<MPI_Count> aside_counts_;
-  std::vector<MPI_Aint> aside_displs_;
+  size_t chunk_ = 0;
+  CopiedSide copied_input_, copied_output_;
+  std::vector<MPI_Count> like_counts_;
 };
 
 }  // namespace tern::coll

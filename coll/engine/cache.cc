@@ -11,22 +11,23 @@ size_t ScheduleCache::Hash::operator()(const Key& key) const noexcept {
   uint64_t hash = mix(0, reinterpret_cast<uintptr_t>(key.algorithm));
   hash = mix(hash, (static_cast<uint64_t>(static_cast<uint32_t>(key.ranks)) << 32) |
                        static_cast<uint32_t>(key.rank));
-  hash = mix(hash, reinterpret_cast<uintptr_t>(key.levels));
+  hash = mix(hash, reinterpret_cast<uintptr_t>(key.levels) ^ reinterpret_cast<uintptr_t>(key.plan));
   return mix(hash, (static_cast<uint64_t>(static_cast<uint32_t>(key.others)) << 32) |
                        static_cast<uint32_t>(key.root)) >>
          7;
 }
 
 CachedSchedule& ScheduleCache::get(const Algorithm& algorithm, int32_t ranks, int32_t rank,
-                                   int32_t root, const Levels* levels) {
+                                   int32_t root, const Levels* levels, const Plan* plan) {
   if ((algorithm.limits & kLevels) == 0) levels = nullptr;
-  return find({&algorithm, ranks, rank, root, 0, levels},
-              [&] { return build(algorithm, ranks, rank, root, levels); });
+  if ((algorithm.limits & kPlan) == 0) plan = nullptr;
+  return find({&algorithm, ranks, rank, root, 0, levels, plan},
+              [&] { return build(algorithm, ranks, rank, root, levels, plan); });
 }
 
 CachedSchedule& ScheduleCache::get_between(const Algorithm& algorithm, int32_t ranks,
                                            int32_t others, int32_t rank, int32_t root) {
-  return find({&algorithm, ranks, rank, root, others, nullptr},
+  return find({&algorithm, ranks, rank, root, others, nullptr, nullptr},
               [&] { return build_between(algorithm, ranks, others, rank, root); });
 }
 
@@ -37,7 +38,8 @@ CachedSchedule& ScheduleCache::find(const Key& key, Make&& make) {
     if (!trial_) found->second->last_use = ++clock_;
     return *found->second;
   }
-  auto made = std::make_unique<CachedSchedule>(make());
+  auto made = std::make_unique<CachedSchedule>(
+      make(), key.plan == nullptr ? nullptr : key.plan->shared_from_this());
   made->last_use = trial_ ? kOfTrials : ++clock_;
   steps_ += made->schedule.steps.size();
   make_room();

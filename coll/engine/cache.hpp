@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScheduleCache: schedules by shape, built at first use and shared by communicators. Beyond
-// kMostSteps steps in total, the least recently used idle schedules are evicted; trials evict only
-// schedules of trials.
+// ScheduleCache: schedules by shape and plan, built at first use and shared by communicators.
+// Beyond kMostSteps steps in total, the least recently used idle schedules are evicted; trials
+// evict only schedules of trials.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,11 @@
 namespace tern::coll {
 
 struct CachedSchedule {
-  explicit CachedSchedule(Schedule made) noexcept : schedule(std::move(made)) {}
+  explicit CachedSchedule(Schedule made, std::shared_ptr<const Plan> of = {}) noexcept
+      : schedule(std::move(made)), plan(std::move(of)) {}
   const Schedule schedule;
-  std::atomic<int> running{0};  // nonzero prevents eviction
+  const std::shared_ptr<const Plan> plan;  // part of the key, so no other plan gets its address
+  std::atomic<int> running{0};             // nonzero prevents eviction
   uint64_t last_use = 0;
 };
 
@@ -26,7 +28,7 @@ class ScheduleCache {
   static constexpr size_t kMostSteps = size_t{1} << 18;
 
   CachedSchedule& get(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
-                      const Levels* levels = nullptr);
+                      const Levels* levels = nullptr, const Plan* plan = nullptr);
   CachedSchedule& get_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                               int32_t rank, int32_t root);
   [[nodiscard]] std::vector<const Algorithm*> algorithms() const;
@@ -39,6 +41,7 @@ class ScheduleCache {
     const Algorithm* algorithm;
     int32_t ranks, rank, root, others;
     const Levels* levels;
+    const Plan* plan;
     bool operator==(const Key&) const = default;
   };
   struct Hash {

@@ -39,7 +39,7 @@ Execution::Execution(ExecutionOwner& owner) noexcept
 void Execution::bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
                      std::shared_ptr<CachedSchedule> own) {
   communicator = operation.communicator;
-  bound_.bind(operation, {algorithm.chunk, kMostPasses}, cached, std::move(own));
+  bound_.bind(operation, algorithm.chunk, cached, std::move(own));
   schedule_ = &bound_.schedule();
   bind_passes();
 }
@@ -56,17 +56,16 @@ void Execution::bind_passes() {
   }
 }
 
-void Execution::copy_aside(int32_t blocks, bool back) noexcept {
-  for (int32_t i = 0; i < blocks; ++i) {
-    const Bound::Aside aside = bound_.aside(i, back);
+void Execution::copy_aside(bool back) noexcept {
+  bound_.each_aside(back, [&](const Bound::Aside& aside) {
     note(core::copy(owner_.process(), aside.from, aside.to));
-  }
+  });
 }
 
 void Execution::launch() noexcept {
   begin();
   broken_ = false;
-  copy_aside(bound_.puts_aside(), false);
+  copy_aside(false);
   next_pass_ = 0;
   active_passes_ = 0;
   checking_ = check_ != nullptr && schedule_->ranks + schedule_->others > 1;
@@ -89,6 +88,12 @@ void Execution::begin_passes() noexcept {
 
 void Execution::next_pass(PassRun& pass) noexcept {
   pass.active = next_pass_ < bound_.passes();
+  // Passes that never wait may be far ahead, but those with the same tag must begin in order, the
+  // first complete before the next.
+  for (size_t i = 0; TERN_UNLIKELY(next_pass_ >> kPassBits != 0) && i < run_count_; ++i)
+    if (&runs_[i] != &pass && runs_[i].active &&
+        next_pass_ - runs_[i].number >= MPI_Count{1} << kPassBits)
+      pass.active = false;
   if (!pass.active) return;
   pass.number = next_pass_++;
   ++active_passes_;
@@ -106,11 +111,19 @@ bool Execution::advance(int& events) noexcept {
       begin_passes();
   }
   if (TERN_UNLIKELY(broken_)) return abandon(events);
-  for (size_t i = 0; i < run_count_; ++i)
-    while (runs_[i].active && advance_pass(runs_[i], events)) {
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (size_t i = 0; i < run_count_; ++i) {
+      PassRun& run = runs_[i];
+      if (TERN_UNLIKELY(!run.active) && next_pass_ < bound_.passes()) next_pass(run);
+      if (!run.active || !advance_pass(run, events)) continue;
+      run.active = false;
       --active_passes_;
-      next_pass(runs_[i]);
+      next_pass(run);
+      moved |= run.active;
     }
+  }
   if (active_passes_ != 0) return false;
   finish();
   return true;
@@ -137,7 +150,7 @@ bool Execution::abandon(int& events) noexcept {
 }
 
 void Execution::finish() noexcept {
-  copy_aside(bound_.brings_back(), true);
+  copy_aside(true);
   end();
 }
 

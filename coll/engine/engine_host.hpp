@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Execution: a schedule bound to buffers, run by progress over the pml. Up to kMostPasses passes
-// (chunks) overlap, each with separate scratch. Device work is a step in flight, like a message,
-// so progress does not wait for a device. If no device can do a step alone (a user-defined
-// operation, no kernels), the host waits for the device and does the step.
+// Execution: a schedule bound to buffers, run by progress over the pml. Up to
+// Schedule::at_once passes (chunks) overlap, each with separate scratch. Device work is a step in
+// flight, like a message, so progress does not wait for a device. If no device can do a step alone
+// (a user-defined operation, no kernels), the host waits for the device and does the step.
 #pragma once
 
 #include <cstddef>
@@ -61,8 +61,6 @@ class Execution final : public CollRequest {
   void describe(WaitReport* report) const override;
 
  private:
-  static constexpr size_t kMostPasses = 3;
-
   struct Flight {
     int32_t step;
     core::Request* request;
@@ -87,7 +85,7 @@ class Execution final : public CollRequest {
   };
 
   void bind_passes();
-  void copy_aside(int32_t blocks, bool back) noexcept;
+  void copy_aside(bool back) noexcept;
 
   bool abandon(int& events) noexcept;
   bool advance_pass(PassRun& pass, int& events) noexcept;

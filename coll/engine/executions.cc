@@ -28,14 +28,15 @@ Execution* Executions::acquire() {
 void Executions::release(Execution& execution) noexcept { pool_.release(execution); }
 
 Execution* Executions::bound(const Operation& operation, const Algorithm& algorithm,
-                             const Levels* levels, std::shared_ptr<CachedSchedule> own) {
+                             const Levels* levels, const Plan* plan,
+                             std::shared_ptr<CachedSchedule> own) {
   const core::Communicator& comm = *operation.communicator;
   const int root = rooted(operation.collective) ? operation.root : 0;
   CachedSchedule& cached =
       own != nullptr ? *own
       : comm.inter()
           ? cache_.get_between(algorithm, comm.size(), comm.peer_count(), comm.rank(), root)
-          : cache_.get(algorithm, comm.size(), comm.rank(), root, levels);
+          : cache_.get(algorithm, comm.size(), comm.rank(), root, levels, plan);
   Execution* made = acquire();
   try {
     made->bind(operation, algorithm, cached, std::move(own));
@@ -82,7 +83,7 @@ Execution* Executions::bound_exchange(core::Communicator& communicator, const vo
   operation.output = {all, count, byte_, nullptr, nullptr};
   operation.serves = name;
   static const Algorithm& bruck = *find_algorithm(Collective::kAllgather, "bruck");
-  return bound(operation, bruck, nullptr, nullptr);
+  return bound(operation, bruck, nullptr, nullptr, nullptr);
 }
 
 void Executions::gather(core::Communicator& communicator, const void* mine, void* all, size_t bytes,

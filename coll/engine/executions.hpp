@@ -28,7 +28,8 @@ class Executions final : public ExecutionOwner {
   void admit_threads() noexcept { pool_.set_threaded(true); }
 
   [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
-                                 const Levels* levels, std::shared_ptr<CachedSchedule> own);
+                                 const Levels* levels, const Plan* plan,
+                                 std::shared_ptr<CachedSchedule> own);
   void go(Execution& execution) noexcept override;
   void release(Execution& execution) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return running_.empty(); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geometry: maps symbolic slices to elements of buffers, in constant time. Units: an area counts
-// elements of the caller's type; dense data travels as bytes, `scale` per element. A Geometry lives
-// for one execution, which owns the arrays of counts and displacements.
+// elements of the caller's type; dense data travels as bytes, `scale` per element. Passes and parts
+// cut blocks of moved data at bytes, so the data must be dense, and blocks of reductions at
+// elements. A Geometry lives for one execution, which owns the arrays of counts and displacements.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,10 @@ struct ScratchNeed {
 
 class Geometry {
  public:
+  /// Passes of blocks or a vector like `like`, each with about `chunk` bytes of a part; 0: one
+  /// pass. With blocks, more than one pass requires slices within_block().
+  [[nodiscard]] static MPI_Count passes_of(const Schedule& schedule, const Area& like,
+                                           size_t chunk) noexcept;
   /// `like`: type and extent of scratch elements, and block sizes.
   void bind(const Schedule& schedule, const Area& input, const Area& output, const Area& like,
             size_t chunk) noexcept;
@@ -50,6 +55,14 @@ class Geometry {
  private:
   [[nodiscard]] ElementRange split_range(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] static ElementRange block_range(const Area& area, const Slice& slice) noexcept;
+  struct CutSlice {
+    int32_t block;
+    ElementRange range;  // units of the area's type, from the block's first
+  };
+  [[nodiscard]] CutSlice cut(const Area& area, const Slice& slice, MPI_Count pass) const noexcept;
+  [[nodiscard]] ElementRange cut_block(const Area& area, int32_t part,
+                                       MPI_Count pass) const noexcept;
+  [[nodiscard]] ptrdiff_t place_in_mirror(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] MPI_Count length_of(MPI_Count pass) const noexcept;
   [[nodiscard]] MPI_Count scratch_count(const Slice& slice) const noexcept;
   [[nodiscard]] MPI_Count blocks_before(int32_t block) const noexcept;
@@ -60,7 +73,8 @@ class Geometry {
   const Schedule* schedule_ = nullptr;
   Area input_, output_, like_;
   bool splits_ = false;
-  MPI_Count pass_length_ = 0;  // elements per pass
+  bool cuts_ = false;          // blocks, by parts or passes
+  MPI_Count pass_length_ = 0;  // elements per pass, of a vector or the largest block
   MPI_Count passes_ = 1;
   ScratchNeed need_;
   cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;

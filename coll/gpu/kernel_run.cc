@@ -120,7 +120,8 @@ void KernelRun::describe_layout() noexcept {
 
 void KernelRun::describe_data() noexcept {
   cuda::InterpretArguments& a = arguments_;
-  a.parts = splits(operation_.collective) ? schedule_.parts : 0;
+  a.parts = schedule_.parts;
+  a.vector = splits(operation_.collective) ? 1 : 0;
   a.element = static_cast<int32_t>(pieces_.element());
   a.total = pieces_.total();
   a.length = pieces_.length();
@@ -149,7 +150,7 @@ void KernelRun::describe_side(Space space) noexcept {
   if (packed_[index] || overwritten) {
     side.local = 1;
     side.offset = in_local(space);
-    side.stride = pieces_.is_alone(space) ? 0 : arguments_.unit;
+    side.stride = pieces_.is_alone(space) ? 0 : arguments_.unit * schedule_.parts;
     return;
   }
   side.base = chars(first.first());
@@ -201,8 +202,8 @@ void KernelRun::pack_side(Space space, MPI_Count pass, bool in) {
                       static_cast<size_t>(in_local(space));
   for (int32_t block = 0; block < pieces_.blocks_of(space); ++block) {
     const Pieces::DataPiece users = pieces_.users(space, block, pass);
-    std::byte* const local =
-        team_.memory.at(team_.memory.rank(), area + static_cast<size_t>(block) * pieces_.unit());
+    std::byte* const local = team_.memory.at(
+        team_.memory.rank(), area + static_cast<size_t>(block * schedule_.parts) * pieces_.unit());
     if (users.bytes == 0) continue;
     if (in)
       core::pack(job_, users.data, users.offset, local, users.bytes);

@@ -52,14 +52,14 @@ Pieces::Pieces(const Operation& operation, const Placed& placed, const Room& roo
   unit_ = room.region / static_cast<size_t>(std::max(placed.most_blocks, 1));
   if (locals > 0) unit_ = std::min(unit_, room.local / locals);
   unit_ = unit_ / room.grain * room.grain;
-  const MPI_Count most = static_cast<MPI_Count>(unit_) / element_ * (splits_ ? schedule_.parts : 1);
+  const MPI_Count most = static_cast<MPI_Count>(unit_) / element_ * schedule_.parts;
   if (total_ == 0 || most == 0) return;
   passes_ = std::max((total_ + most - 1) / most,
                      std::min(room.least, total_ * element_ / room.least_pass));
   length_ = (total_ + passes_ - 1) / passes_;
   if (!room.sides || 16 % element_ != 0) return;
   // Blocks of all passes but the last keep the vector's 16-byte alignment.
-  const MPI_Count whole = 16 / element_ * (splits_ ? schedule_.parts : 1);
+  const MPI_Count whole = 16 / element_ * schedule_.parts;
   length_ = (length_ + whole - 1) / whole * whole;
   passes_ = (total_ + length_ - 1) / length_;
 }
@@ -71,9 +71,10 @@ void Pieces::find_asides(bool sides) noexcept {
   input_aside_ = overwrites(operation_) || (reduced && !sides && on_host(operation_.input));
   const bool writes = operation_.collective != kExscan || schedule_.rank > 0;
   output_aside_ = reduced && !sides && writes && on_host(operation_.output);
-  if (reduced || overwrites(operation_)) aside_in_ = splits_ ? schedule_.parts : schedule_.ranks;
-  aside_out_ = reduced && splits_ ? schedule_.parts : 1;
-  if (sides) aside_in_ = aside_out_ = splits_ ? schedule_.parts : schedule_.ranks;
+  const int32_t all = schedule_.mirror_blocks();
+  if (reduced || overwrites(operation_)) aside_in_ = all;
+  aside_out_ = reduced || !splits_ ? schedule_.parts : 1;
+  if (sides) aside_in_ = aside_out_ = all;
 }
 
 MPI_Count Pieces::block_units(int32_t block) const noexcept {
@@ -105,15 +106,16 @@ ElementRange Pieces::in_vector(const Slice& slice, MPI_Count pass) const noexcep
 
 ElementRange Pieces::range_of(const Slice& slice, MPI_Count pass) const noexcept {
   if (splits_) return in_vector(slice, pass);
-  MPI_Count length = total_;
+  const int32_t block = slice.first / schedule_.parts, part = slice.first % schedule_.parts;
+  MPI_Count whole = total_;
   if (operation_.collective == kAllgather)
-    length =
-        length_of(operation_.output, slice.space == Space::kInput ? schedule_.rank : slice.first);
+    whole = length_of(operation_.output, slice.space == Space::kInput ? schedule_.rank : block);
   else if (operation_.collective == kReduceScatter)
-    length =
-        length_of(operation_.input, slice.space == Space::kOutput ? schedule_.rank : slice.first);
+    whole = length_of(operation_.input, slice.space == Space::kOutput ? schedule_.rank : block);
   const MPI_Count start = pass * length_;
-  return {start, std::clamp<MPI_Count>(length - start, 0, length_)};
+  const MPI_Count length = std::clamp<MPI_Count>(whole - start, 0, length_);
+  const MPI_Count first = before(length, schedule_.parts, part);
+  return {start + first, before(length, schedule_.parts, part + slice.blocks) - first};
 }
 
 size_t Pieces::bytes(const Slice& slice, MPI_Count pass) const noexcept {
@@ -130,24 +132,24 @@ Pieces::DataPiece Pieces::piece(const Slice& slice, MPI_Count pass) const noexce
   const ElementRange range = range_of(slice, pass);
   const Side& input = operation_.input;
   const Side& output = operation_.output;
-  const int32_t rank = schedule_.rank;
+  const int32_t rank = schedule_.rank, block = slice.first / schedule_.parts;
   if (slice.space == Space::kOutput) {
     const bool alone =
         splits_ || operation_.collective == kScatter || operation_.collective == kReduceScatter;
     if (operation_.collective == kScatter && operation_.in_place)
       return in_block(input, rank, false, range);
-    return in_block(output, slice.first, alone, range);
+    return in_block(output, block, alone, range);
   }
   const bool alone =
       splits_ || operation_.collective == kAllgather || operation_.collective == kGather;
   if (!operation_.in_place || operation_.collective == kScatter)
-    return in_block(input, slice.first, alone, range);
-  return in_block(output, alone && !splits_ ? rank : slice.first, splits_, range);
+    return in_block(input, block, alone, range);
+  return in_block(output, alone && !splits_ ? rank : block, splits_, range);
 }
 
 Pieces::DataPiece Pieces::users(Space space, int32_t block, MPI_Count pass) const noexcept {
   if (space == Space::kInput && block < puts_aside()) return put_aside(block, pass).users;
-  return piece({space, block, splits_ ? schedule_.parts : 1, block}, pass);
+  return piece(whole(space, block), pass);
 }
 
 bool Pieces::is_alone(Space space) const noexcept {
@@ -157,8 +159,7 @@ bool Pieces::is_alone(Space space) const noexcept {
 }
 
 Pieces::Aside Pieces::put_aside(int32_t block, MPI_Count pass) const noexcept {
-  Slice slice{Space::kInput, block, 1, block};
-  if (splits_) slice.blocks = schedule_.parts;
+  const Slice slice = whole(Space::kInput, block);
   const bool swaps = operation_.collective == kAlltoall;
   return {
       in_block(swaps ? operation_.output : operation_.input, block, splits_, range_of(slice, pass)),
@@ -166,23 +167,22 @@ Pieces::Aside Pieces::put_aside(int32_t block, MPI_Count pass) const noexcept {
 }
 
 Pieces::Aside Pieces::bring_back(MPI_Count pass) const noexcept {
-  return {piece(whole(), pass), in_local(whole(), pass)};
+  const Slice slice = whole(Space::kOutput, 0);
+  return {piece(slice, pass), in_local(slice, pass)};
 }
 
+// Local memory holds the pass's part of each block, adjacent.
 size_t Pieces::in_local(const Slice& slice, MPI_Count pass) const noexcept {
   const auto blocks = [&](int32_t count) { return static_cast<size_t>(count) * unit_; };
-  const auto in_pass = [&] {
-    return static_cast<size_t>((in_vector(slice, pass).first - pass * length_) * element_);
-  };
-  if (slice.space == Space::kInput || slice.space == Space::kOutput) {
-    const size_t area = slice.space == Space::kInput ? 0 : blocks(aside_in_);
-    return area + (splits_ ? in_pass() : blocks(slice.space == Space::kInput ? slice.first : 0));
-  }
   const int32_t front = aside_in_ + aside_out_;
   if (slice.space == Space::kStage) return blocks(front + slice.place);
-  const int32_t each = blocks_of_mirror(schedule_);
-  const size_t mirror = blocks(front + schedule_.stage_slots + slice.place / each * each);
-  return mirror + (splits_ ? in_pass() : blocks(slice.first));
+  const int32_t block = splits_ ? 0 : slice.first / schedule_.parts * schedule_.parts;
+  const auto inside =
+      static_cast<size_t>((range_of(slice, pass).first - pass * length_) * element_);
+  if (slice.space == Space::kInput) return blocks(block) + inside;
+  if (slice.space == Space::kOutput) return blocks(aside_in_) + inside;
+  const int32_t each = schedule_.mirror_blocks();
+  return blocks(front + schedule_.stage_slots + slice.place / each * each + block) + inside;
 }
 
 }  // namespace tern::coll

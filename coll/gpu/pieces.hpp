@@ -43,7 +43,7 @@ class Pieces {
   [[nodiscard]] MPI_Count passes() const noexcept { return passes_; }
   [[nodiscard]] bool fit() const noexcept { return passes_ > 0 || total_ == 0; }
   /// element(): bytes of a unit. total(): units of the vector or largest block. length(): units per
-  /// pass. unit(): bytes per block in the scratch. aside(): local blocks per side.
+  /// pass. unit(): bytes per part in the scratch. aside(): local parts per side.
   [[nodiscard]] MPI_Count element() const noexcept { return element_; }
   [[nodiscard]] MPI_Count total() const noexcept { return total_; }
   [[nodiscard]] MPI_Count length() const noexcept { return length_; }
@@ -89,7 +89,9 @@ class Pieces {
            puts_aside() > 0;
   }
   /// between_layouts() is local memory for conversion between two layouts with holes.
-  [[nodiscard]] size_t between_layouts() const noexcept { return in_local(whole(), 0); }
+  [[nodiscard]] size_t between_layouts() const noexcept {
+    return in_local(whole(Space::kOutput, 0), 0);
+  }
   [[nodiscard]] Aside bring_back(MPI_Count pass) const noexcept;
 
  private:
@@ -100,15 +102,16 @@ class Pieces {
                                    const ElementRange& range) const noexcept;
   [[nodiscard]] MPI_Count total_units() const noexcept;
   void find_asides(bool sides) noexcept;
-  [[nodiscard]] Slice whole() const noexcept {
-    return {Space::kOutput, 0, splits_ ? schedule_.parts : 1, 0};
+  /// whole() is a block, or the vector (block 0).
+  [[nodiscard]] Slice whole(Space space, int32_t block) const noexcept {
+    return {space, block * schedule_.parts, schedule_.parts, block * schedule_.parts};
   }
 
   const Operation& operation_;
   const Schedule& schedule_;
   const bool splits_;
   MPI_Count element_ = 1;
-  size_t unit_ = 0;  // most bytes of a block per pass
+  size_t unit_ = 0;  // most bytes of a part per pass
   MPI_Count length_ = 0;
   MPI_Count total_ = 0;
   MPI_Count passes_ = 0;

@@ -85,10 +85,6 @@ Placed::Word word_of(const Edges& edges, const std::vector<Schedule>& lowered, c
 
 }  // namespace
 
-int32_t blocks_of_mirror(const Schedule& schedule) noexcept {
-  return splits(schedule.collective) ? schedule.parts : schedule.ranks;
-}
-
 bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed, std::string* why) {
   placed->row = find_algorithm(lowered[0].collective, lowered[0].algorithm);
   const Edges edges = edges_of(lowered);
@@ -103,9 +99,8 @@ bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed, std::
   }
   for (const Schedule& one : lowered) {
     placed->local_blocks =
-        std::max(placed->local_blocks, one.stage_slots + one.mirrors * blocks_of_mirror(one));
-    for (const Slice& slice : one.slices)
-      placed->single_blocks &= slice.blocks == 1 || splits(one.collective);
+        std::max(placed->local_blocks, one.stage_slots + one.mirrors * one.mirror_blocks());
+    for (const Slice& slice : one.slices) placed->single_blocks &= one.within_block(slice);
   }
   const Schedule& own = placed->schedule = lowered[static_cast<size_t>(rank)];
   const std::vector<int32_t> senders = senders_of(own);

@@ -41,8 +41,6 @@ struct Placed {
   }
 };
 
-[[nodiscard]] int32_t blocks_of_mirror(const Schedule& schedule) noexcept;
-
 /// place() returns false with *why on all ranks if the layout is too small.
 [[nodiscard]] bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed,
                          std::string* why);

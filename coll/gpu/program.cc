@@ -19,7 +19,7 @@ int32_t block_of(const Schedule& schedule, const Slice& slice) noexcept {
   const bool alone =
       (schedule.collective == Collective::kAllgather && slice.space == Space::kInput) ||
       (schedule.collective == Collective::kReduceScatter && slice.space == Space::kOutput);
-  return alone ? schedule.rank : slice.first;
+  return (alone ? schedule.rank * schedule.parts : 0) + slice.first;
 }
 
 // Local slots are numbered as in Pieces::in_local(), behind the sides' blocks.
@@ -27,7 +27,7 @@ Operand operand_of(const Placed& placed, size_t index) noexcept {
   const Schedule& schedule = placed.schedule;
   const Slice& slice = schedule.slices[index];
   Operand made{};
-  made.first = slice.first;
+  made.first = block_of(schedule, slice);
   switch (slice.space) {
     case Space::kInput:
       made.space = Operand::kInput;
@@ -40,11 +40,12 @@ Operand operand_of(const Placed& placed, size_t index) noexcept {
       made.slot = slice.place;
       break;
     case Space::kMirror: {
-      const int32_t each = blocks_of_mirror(schedule);
+      const int32_t each = schedule.mirror_blocks();
+      const bool vector = splits(schedule.collective);
       made.space = Operand::kLocal;
-      made.in_vector = splits(schedule.collective) ? 1 : 0;
+      made.in_mirror = 1;
       made.slot = schedule.stage_slots + slice.place / each * each +
-                  (made.in_vector != 0 ? 0 : slice.first);
+                  (vector ? 0 : slice.first / schedule.parts * schedule.parts);
       break;
     }
     case Space::kInbox: {

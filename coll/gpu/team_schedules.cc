@@ -18,17 +18,22 @@ const Placed& TeamSchedules::exchange(Collective what) {
   return found->second;
 }
 
-const Placed* TeamSchedules::placed(const Algorithm& algorithm, int root, std::string* why) {
-  const std::pair key{&algorithm, root};
+const Placed* TeamSchedules::placed(const Algorithm& algorithm, int root, std::string* why,
+                                    const Plan* plan) {
+  if ((algorithm.limits & kPlan) == 0) plan = nullptr;
+  const std::tuple key{&algorithm, root, plan};
   auto found = placed_.find(key);
   if (found == placed_.end()) {
     std::vector<Schedule> all;
     for (int32_t rank = 0; rank < ranks_; ++rank)
-      all.push_back(build(algorithm, ranks_, rank, root, nullptr));
-    CachedSchedule made{std::make_unique<Placed>(), {}};
+      all.push_back(build(algorithm, ranks_, rank, root, nullptr, plan));
+    CachedSchedule made{
+        std::make_unique<Placed>(), {}, plan == nullptr ? nullptr : plan->shared_from_this()};
     if (!place(lower(all, [](int32_t, int32_t) { return true; }), rank_, made.placed.get(),
                &made.why_not))
       made.placed = nullptr;
+    else
+      made.placed->row = &algorithm;
     found = placed_.emplace(key, std::move(made)).first;
   }
   if (found->second.placed == nullptr) *why = found->second.why_not;

@@ -23,7 +23,8 @@ class TeamSchedules {
   TeamSchedules(const TeamSchedules&) = delete;
   TeamSchedules& operator=(const TeamSchedules&) = delete;
 
-  [[nodiscard]] const Placed* placed(const Algorithm& algorithm, int root, std::string* why);
+  [[nodiscard]] const Placed* placed(const Algorithm& algorithm, int root, std::string* why,
+                                     const Plan* plan = nullptr);
   /// exchange() has no schedule, and describes waits in exchange_run.hpp.
   [[nodiscard]] const Placed& exchange(Collective what);
   using Said = std::tuple<const Placed*, int, int>;
@@ -34,8 +35,9 @@ class TeamSchedules {
   struct CachedSchedule {
     std::unique_ptr<Placed> placed;
     std::string why_not;
+    std::shared_ptr<const Plan> plan;
   };
-  std::map<std::pair<const Algorithm*, int>, CachedSchedule> placed_;
+  std::map<std::tuple<const Algorithm*, int, const Plan*>, CachedSchedule> placed_;
   std::map<Collective, Placed> exchange_;
   std::set<Said> said_;
 };

@@ -36,8 +36,7 @@ class Fusion {
   [[nodiscard]] size_t location(const Slice& slice, int32_t i) const noexcept {
     const int32_t block = slice.place + i;
     if (slice.space == Space::kInput) {
-      const int32_t same =
-          in_place_block(schedule_.collective, schedule_.rank, schedule_.root, block);
+      const int32_t same = schedule_.in_place_block(block);
       if (same >= 0) return base_[static_cast<int>(Space::kOutput)] + static_cast<size_t>(same);
     }
     return base_[static_cast<int>(slice.space)] + static_cast<size_t>(block);

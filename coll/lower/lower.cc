@@ -91,7 +91,7 @@ class Credits {
 };
 
 void fit_scratch(Schedule& schedule) {
-  const int32_t vector = splits(schedule.collective) ? schedule.parts : schedule.ranks;
+  const int32_t vector = schedule.mirror_blocks();
   schedule.stage_slots = schedule.mirrors = 0;
   for (const Slice& slice : schedule.slices) {
     const int32_t end = slice.place + slice.blocks;

@@ -346,7 +346,8 @@ Slice inbox_slice(const Schedule& schedule, const Slice& like, int32_t message) 
   const bool own_block =
       like.space == Space::kOutput && (schedule.collective == Collective::kScatter ||
                                        schedule.collective == Collective::kReduceScatter);
-  return {Space::kInbox, own_block ? schedule.rank : like.first, like.blocks, message, kSelf};
+  const int32_t first = own_block ? schedule.rank * schedule.parts : 0;
+  return {Space::kInbox, first + like.first, like.blocks, message, kSelf};
 }
 
 Programs in_order(const std::vector<Schedule>& all, const Mapped& mapped) {

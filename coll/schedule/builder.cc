@@ -11,7 +11,7 @@ namespace tern::coll {
 
 Builder::Builder(Collective collective, const char* algorithm, int32_t ranks, int32_t rank,
                  int32_t root, const Levels* levels, std::shared_ptr<const Neighbors> neighbors,
-                 int32_t others)
+                 int32_t others, const Plan* plan)
     : made_{.collective = collective,
             .algorithm = algorithm,
             .ranks = ranks,
@@ -24,12 +24,15 @@ Builder::Builder(Collective collective, const char* algorithm, int32_t ranks, in
             .steps = {},
             .slices = {}},
       levels_(levels),
+      plan_(plan),
       lanes_(1) {
   TERN_ASSERT(neighborly(collective) == (made_.neighbors != nullptr));
   shape();
 }
 
 void Builder::split(int32_t parts) {
+  const bool cuts = !neighborly(made_.collective) && made_.others == 0;
+  TERN_ASSERT(parts >= 1 && (parts == 1 || cuts || splits(made_.collective)));
   made_.parts = parts;
   shape();
 }
@@ -64,7 +67,7 @@ void Builder::shape() {
 
 size_t Builder::location(const Slice& slice, int32_t block) const noexcept {
   if (slice.space == Space::kInput && made_.others == 0) {
-    const int32_t same = in_place_block(made_.collective, made_.rank, made_.root, block);
+    const int32_t same = made_.in_place_block(block);
     if (same >= 0) return base_[static_cast<int>(Space::kOutput)] + static_cast<size_t>(same);
   }
   return base_[static_cast<int>(slice.space)] + static_cast<size_t>(block);
@@ -198,10 +201,11 @@ Schedule Builder::finish() {
   }
   made_.lane_begin.push_back(static_cast<uint32_t>(made_.steps.size()));
   // A vector's blocks (and reduce_scatter's input) are adjacent for any sizes, other blocks only if
-  // equal.
+  // equal. Parts of a block are adjacent, but for slots of the stage.
   for (const Slice& slice : made_.slices) {
     const bool vector = splits(made_.collective) || made_.collective == Collective::kReduceScatter;
-    if (slice.blocks > 1 && (!vector || slice.space == Space::kStage)) made_.uniform = true;
+    const bool across = slice.blocks > 1 && (made_.parts == 1 || !made_.within_block(slice));
+    if (slice.space == Space::kStage ? slice.blocks > 1 : across && !vector) made_.uniform = true;
   }
   return std::move(made_);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coll/schedule/levels.hpp"
+#include "coll/schedule/plan.hpp"
 #include "coll/schedule/schedule.hpp"
 
 namespace tern::coll {
@@ -17,7 +18,7 @@ class Builder {
  public:
   Builder(Collective collective, const char* algorithm, int32_t ranks, int32_t rank, int32_t root,
           const Levels* levels = nullptr, std::shared_ptr<const Neighbors> neighbors = {},
-          int32_t others = 0);
+          int32_t others = 0, const Plan* plan = nullptr);
 
   [[nodiscard]] int32_t ranks() const noexcept { return made_.ranks; }
   [[nodiscard]] int32_t rank() const noexcept { return made_.rank; }
@@ -26,10 +27,10 @@ class Builder {
   [[nodiscard]] int32_t root() const noexcept { return made_.root; }
   [[nodiscard]] int32_t parts() const noexcept { return made_.parts; }
   [[nodiscard]] const Levels* levels() const noexcept { return levels_; }
+  /// plan() is a plan of the row's own type, where the row has kPlan.
+  [[nodiscard]] const Plan* plan() const noexcept { return plan_; }
   [[nodiscard]] const Neighbors& neighbors() const noexcept { return *made_.neighbors; }
-  [[nodiscard]] int32_t mirror_blocks() const noexcept {
-    return splits(made_.collective) ? made_.parts : made_.ranks;
-  }
+  [[nodiscard]] int32_t mirror_blocks() const noexcept { return made_.mirror_blocks(); }
   [[nodiscard]] int32_t ring(int32_t distance) const noexcept {
     return wrap(made_.rank + distance);
   }
@@ -38,10 +39,14 @@ class Builder {
   }
 
   // The shape of a schedule is set before the first step.
-  void split(int32_t parts);     // default 1
+  /// split() cuts the vector, or each block, into parts (default 1); neighbourhoods and
+  /// inter-communicators cut no blocks.
+  void split(int32_t parts);
   void stage(int32_t slots);     // for any block
   void mirrors(int32_t copies);  // laid out like the vector
   void lanes(int count);
+  /// A rank of many deep trees ends a pass late, so more passes at once fill its links.
+  void at_once(int32_t passes) noexcept { made_.at_once = passes; }
 
   [[nodiscard]] static Slice input(int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kInput, first, blocks, first};
@@ -93,6 +98,7 @@ class Builder {
 
   Schedule made_;
   const Levels* levels_;
+  const Plan* plan_;
   std::vector<Lane> lanes_;
   size_t lane_ = 0;
   int32_t window_ = 0;

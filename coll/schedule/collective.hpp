@@ -67,26 +67,4 @@ struct CallKind {
   return c == Collective::kBcast || (reduces(c) && c != Collective::kReduceScatter);
 }
 
-/// in_place_block() is the output block aliased to an input block under MPI_IN_PLACE, or -1
-/// (alltoall and reduce_scatter copy their input).
-[[nodiscard]] constexpr int32_t in_place_block(Collective c, int32_t rank, int32_t root,
-                                               int32_t block) noexcept {
-  switch (c) {
-    case Collective::kGather:
-      return rank == root ? root : -1;
-    case Collective::kScatter:
-      return rank == root && block == root ? 0 : -1;
-    case Collective::kAllgather:
-      return rank;
-    case Collective::kReduce:
-      return rank == root ? block : -1;
-    case Collective::kAllreduce:
-    case Collective::kScan:
-    case Collective::kExscan:
-      return block;
-    default:
-      return -1;
-  }
-}
-
 }  // namespace tern::coll

@@ -38,7 +38,7 @@ int32_t Schedule::blocks_of(Space space) const noexcept {
                ? 1
                : static_cast<int32_t>(neighbors->destinations.size());
   }
-  if (space == Space::kMirror) return mirrors * (splits(collective) ? parts : ranks);
+  if (space == Space::kMirror) return mirrors * mirror_blocks();
   const bool has_input = collective != Collective::kBarrier && collective != Collective::kBcast;
   if (space == Space::kInput && !has_input) return 0;
   if (splits(collective)) return parts;
@@ -47,7 +47,26 @@ int32_t Schedule::blocks_of(Space space) const noexcept {
   const bool one_out =
       collective == Collective::kScatter || collective == Collective::kReduceScatter;
   const bool whole = collective == Collective::kReduceScatter || others == 0;
-  return (space == Space::kInput ? one_in : one_out) ? 1 : whole ? ranks : others;
+  return parts * ((space == Space::kInput ? one_in : one_out) ? 1 : whole ? ranks : others);
+}
+
+int32_t Schedule::in_place_block(int32_t block) const noexcept {
+  switch (collective) {
+    case Collective::kGather:
+      return rank == root ? root * parts + block : -1;
+    case Collective::kScatter:
+      return rank == root && block / parts == root ? block % parts : -1;
+    case Collective::kAllgather:
+      return rank * parts + block;
+    case Collective::kReduce:
+      return rank == root ? block : -1;
+    case Collective::kAllreduce:
+    case Collective::kScan:
+    case Collective::kExscan:
+      return block;
+    default:
+      return -1;
+  }
 }
 
 std::string Schedule::describe(int lane, int32_t index) const {

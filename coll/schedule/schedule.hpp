@@ -7,7 +7,9 @@
 // lane and the first `wait_steps` of lane `wait_lane`. A send is complete when its source may be
 // overwritten. Messages between two ranks match in order within a lane. Chunks. Pass t runs all
 // steps on the t-th part of every block, with separate scratch; passes may overlap. The size sets
-// the number of passes, never the steps. Slices. A mirror is scratch laid out like the vector
+// the number of passes, never the steps. Blocks. `parts` cuts the vector, or each block of a
+// collective that does not split: below, a block is such a part, and part j of MPI's block i has
+// number i * parts + j. Slices. A mirror is scratch laid out like the vector
 // (`place`: `first` plus the blocks of preceding mirrors). The stage is a row of scratch slots of a
 // block each (`place`: the slot; `first`: the block whose size applies). `owner` is the rank with
 // the far slice of a put or get.
@@ -78,7 +80,9 @@ struct Schedule {
   /// `others` is the size of the remote group. Peers and root are numbered from `ranks` on (root
   /// -1: another local rank).
   int32_t others = 0;
-  int32_t parts;
+  static constexpr int32_t kAtOnce = 3;
+  int32_t parts;              // of the vector, or of each block
+  int32_t at_once = kAtOnce;  // passes that fill the network, where the scratch allows
   int32_t stage_slots = 0;
   int32_t mirrors = 0;   // copies of the vector, or of all blocks
   bool uniform = false;  // multi-block slices outside vectors need equal blocks
@@ -108,6 +112,22 @@ struct Schedule {
     return slices[step.operand + step.sources + static_cast<uint32_t>(i)];
   }
   [[nodiscard]] int32_t blocks_of(Space space) const noexcept;
+  /// Blocks of MPI in the input or output, uncut.
+  [[nodiscard]] int32_t whole_blocks(Space space) const noexcept {
+    return splits(collective) ? blocks_of(space) : blocks_of(space) / parts;
+  }
+  /// Blocks of a mirror.
+  [[nodiscard]] int32_t mirror_blocks() const noexcept {
+    return splits(collective) ? parts : ranks * parts;
+  }
+  /// in_place_block() is the output block aliased to an input block under MPI_IN_PLACE, or -1
+  /// (alltoall and reduce_scatter copy their input).
+  [[nodiscard]] int32_t in_place_block(int32_t block) const noexcept;
+  /// True if all parts of the slice belong to one block of MPI, or to the vector: adjacent in each
+  /// pass.
+  [[nodiscard]] bool within_block(const Slice& slice) const noexcept {
+    return splits(collective) || slice.first / parts == (slice.first + slice.blocks - 1) / parts;
+  }
   [[nodiscard]] std::string describe(int lane, int32_t index) const;
 };
 

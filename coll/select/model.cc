@@ -16,7 +16,7 @@ Shape shape_of(const Question& question) {
   const double bytes = question.equal_blocks ? static_cast<double>(question.bytes) : kTypicalBlock;
   const double hosts =
       question.levels == nullptr ? 1 : static_cast<double>(question.levels->leaders().size());
-  return {p, splits(question.collective) ? bytes : bytes * p, hosts};
+  return {p, splits(question.collective) ? bytes : bytes * p, hosts, question.plan};
 }
 
 double passes_of(const Algorithm& algorithm, const Work& work, double n) {

@@ -7,6 +7,7 @@
 #include "base/wire.hpp"
 #include "coll/schedule/collective.hpp"
 #include "coll/schedule/levels.hpp"
+#include "coll/schedule/plan.hpp"
 
 namespace tern::coll {
 
@@ -17,6 +18,7 @@ struct Question {
   bool commutative = true;
   bool equal_blocks = true;
   const Levels* levels = nullptr;  // null: one host, or unknown
+  const Plan* plan = nullptr;      // of the communicator, for rows with kPlan
   bool shared = false;
   bool single_copy = false;  // ranks can read each other's buffers
   bool streams = false;      // enqueued in GPU streams

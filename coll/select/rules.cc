@@ -157,7 +157,7 @@ bool can(const Algorithm& algorithm, const Question& question) noexcept {
   if ((algorithm.limits & kShared) != 0) {
     if (!question.shared || (algorithm.flat == FlatMethod::kDirect && !question.single_copy))
       return false;
-  } else if (!serves(algorithm, question.ranks, question.levels)) {
+  } else if (!serves(algorithm, question.ranks, question.levels, question.plan)) {
     return false;
   }
   if ((algorithm.limits & kCommutative) != 0 && !question.commutative) return false;

@@ -191,6 +191,13 @@ Choice Selector::by_own(const Question& question) const noexcept {
 
 Choice Selector::choose(const Question& question, const Forced* hints,
                         const MeasuredSources& known) const noexcept {
+  Choice made = choose_row(question, hints, known);
+  if ((made.algorithm->limits & kPlan) != 0) made.plan = question.plan;
+  return made;
+}
+
+Choice Selector::choose_row(const Question& question, const Forced* hints,
+                            const MeasuredSources& known) const noexcept {
   const auto which = static_cast<int>(question.collective);
   const auto usable = [&](const Forced& forced) {
     return forced.by[which] != nullptr && can(*forced.by[which], question);
@@ -235,7 +242,7 @@ std::vector<const Algorithm*> Selector::candidates(const Question& question,
   const auto time = [&](const Algorithm* row) { return model_.predict(*row, question); };
   std::vector<const Algorithm*> rows{&serving}, others;
   const auto add = [&](const Algorithm* row) {
-    if (can(*row, question) && same_bits(*row, serving, question) &&
+    if (can(*row, question) && (row->limits & kPlan) == 0 && same_bits(*row, serving, question) &&
         std::find(rows.begin(), rows.end(), row) == rows.end())
       rows.push_back(row);
   };

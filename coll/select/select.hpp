@@ -37,6 +37,7 @@ struct Choice {
   Wire wire = Wire::kAuto;
   int passed_line = 0;  // line skipped for its wire; 0: none
   Wire passed_wire = Wire::kAuto;
+  const Plan* plan = nullptr;  // for a row with kPlan; the communicator's or the line's
 };
 
 class Selector {
@@ -75,6 +76,8 @@ class Selector {
 
  private:
   [[nodiscard]] static MeasuredSources everything() noexcept { return {}; }
+  [[nodiscard]] Choice choose_row(const Question& question, const Forced* hints,
+                                  const MeasuredSources& known) const noexcept;
   [[nodiscard]] Choice by_own(const Question& question) const noexcept;
 
   Forced forced_;

@@ -115,6 +115,7 @@ unit_tests += tests/unit/pml/protocol_table_test
 unit_tests += tests/unit/pml/rdma_test
 unit_tests += tests/unit/pml/small_messages_test
 unit_tests += tests/unit/coll/geometry_test
+unit_tests += tests/unit/coll/cut_test
 unit_tests += tests/unit/base/doorbell_test
 unit_tests += tests/unit/base/environment_test
 unit_tests += tests/unit/base/fate_test

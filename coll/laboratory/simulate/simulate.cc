@@ -20,7 +20,7 @@
 namespace tern::coll::simulating {
 namespace {
 
-constexpr int kHostPasses = 3, kStreamPasses = 2;
+constexpr int kStreamPasses = 2;
 constexpr int32_t kMostPassesQueued = 64;
 constexpr size_t kMostStepsQueued = 512;
 constexpr double kMostPasses = 1e6;
@@ -85,7 +85,7 @@ class Machine {
       const double memory = topology.nodes[static_cast<size_t>(gpu)].memory;
       memory_.push_back(network_.add((memory > 0 ? memory : 1e9) * kBytesPerUs));
     }
-    slots_ = what.engine == SimulatedEngine::kStream ? kStreamPasses : kHostPasses;
+    slots_ = what.engine == SimulatedEngine::kStream ? kStreamPasses : schedules[0].at_once;
     slots_ = std::min(slots_, passes);
     ranks_.resize(schedules.size());
     words_.resize(schedules.size());
@@ -260,7 +260,6 @@ class Machine {
 
   [[nodiscard]] double bytes_of(const At& at, const Slice& slice) {
     const Schedule& s = schedule(at.rank);
-    if (!splits(s.collective)) return what_.bytes * slice.blocks;
     return what_.bytes / passes_ / s.parts * slice.blocks;
   }
 
@@ -366,8 +365,12 @@ class Machine {
   double time_ = 0, last_ = 0;  // now; end of the last pass
 };
 
-int32_t passes_of(const Schedule& any, const Simulation& what) {
-  if (!splits(any.collective) || what.chunk <= 0 || what.bytes <= 0) return 1;
+int32_t passes_of(const std::vector<Schedule>& all, const Simulation& what) {
+  if (what.chunk <= 0 || what.bytes <= 0) return 1;
+  for (const Schedule& one : all)
+    for (const Slice& slice : one.slices)
+      if (!one.within_block(slice)) return 1;
+  const Schedule& any = all[0];
   return static_cast<int32_t>(
       std::clamp(std::ceil(what.bytes / (what.chunk * any.parts)), 1.0, kMostPasses));
 }
@@ -377,7 +380,7 @@ Simulated quickest(const std::vector<Schedule>& schedules, const Topology& topol
   size_t steps = 1;
   for (const Schedule& schedule : schedules) steps = std::max(steps, schedule.steps.size());
   const auto queued = static_cast<int32_t>(kMostStepsQueued / steps);
-  const int32_t most = std::min({passes_of(schedules[0], what), kMostPassesQueued, queued});
+  const int32_t most = std::min({passes_of(schedules, what), kMostPassesQueued, queued});
   Simulated best = Machine(schedules, topology, what, 1).run();
   for (int32_t passes = 2; passes <= most; passes *= 2) {
     Simulated one = Machine(schedules, topology, what, passes).run();
@@ -393,12 +396,12 @@ Simulated of_all(const std::vector<Schedule>& all, const Topology& topology,
     throw Error(MPI_ERR_ARG,
                 strf("%d ranks, but the topology has %d GPUs", ranks, topology.ranks()));
   if (what.engine == SimulatedEngine::kHost)
-    return Machine(all, topology, what, passes_of(all[0], what)).run();
+    return Machine(all, topology, what, passes_of(all, what)).run();
   Routes routes(topology);
   const auto mapped = [&](int32_t from, int32_t to) { return routes.between(from, to).mapped; };
   const std::vector<Schedule> lowered = lower(all, mapped);
   if (what.fit) return quickest(lowered, topology, what);
-  return Machine(lowered, topology, what, passes_of(all[0], what)).run();
+  return Machine(lowered, topology, what, passes_of(all, what)).run();
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 //
 // Model. Messages and puts take the route's latency, then share links fairly (network.hpp); flows
 // of a rank pair are sequential. Flows, copies and reductions load GPU memory. Engine kHost: lanes,
-// three passes at once; a message begins when both ends are ready. Engine kStream: lowered
-// schedules (coll/lower), a queue per pass, two passes at once; ranks across a network exchange
-// messages. A put includes its signal; other signals take the latency. Units: us, bytes. Cost:
-// O(passes x steps x active flows).
+// Schedule::at_once passes at once; a message begins when both ends are ready. Engine kStream:
+// lowered schedules (coll/lower), a queue per pass, two passes at once; ranks across a network
+// exchange messages. A put includes its signal; other signals take the latency. Units: us, bytes.
+// Cost: O(passes x steps x active flows).
 #pragma once
 
 #include <string>

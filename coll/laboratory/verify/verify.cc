@@ -2,6 +2,8 @@
 // Verifier: entry points.
 #include "coll/laboratory/verify/verify.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/laboratory/verify/verify_run.hpp"
@@ -10,11 +12,15 @@ namespace tern::coll {
 namespace {
 
 Proof verify_row(const std::vector<Schedule>& schedules, bool in_place, bool commutative) {
-  for (const Schedule& s : schedules)
-    if (s.stage_slots > 2 * s.ranks + 4 || s.mirrors > 2)
+  for (const Schedule& s : schedules) {
+    // In blocks, or in parts of a vector.
+    const int32_t most =
+        splits(s.collective) ? 2 * std::max(s.ranks, s.parts) + 4 : (2 * s.ranks + 4) * s.parts;
+    if (s.stage_slots > most || s.mirrors > 2)
       return {strf("%s %s: %d stage slots and %d mirrors on %d ranks exceed the scratch limit",
                    name_of(s.collective), s.algorithm, s.stage_slots, s.mirrors, s.ranks),
               0, 0};
+  }
   return verify(schedules, in_place, commutative);
 }
 
@@ -24,18 +30,31 @@ Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commuta
   return SymbolicRun(schedules, in_place, commutative).run();
 }
 
-Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Levels* levels) {
+Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Levels* levels,
+             const Plan* plan) {
   std::vector<Schedule> schedules;
   for (int32_t rank = 0; rank < ranks; ++rank)
-    schedules.push_back(build(algorithm, ranks, rank, root, levels));
+    schedules.push_back(build(algorithm, ranks, rank, root, levels, plan));
   const bool commutative = (algorithm.limits & kCommutative) != 0;
   for (const Schedule& schedule : schedules)
     if (schedule.uniform && (algorithm.limits & kEqualBlocks) == 0)
       return {strf("%s %s needs equal blocks, but the row lacks kEqualBlocks",
                    name_of(algorithm.collective), algorithm.name),
               0, 0};
+<<<<<<< HEAD
   Proof proof = verify_row(schedules, false, commutative);
   return proof.holds() ? verify_row(schedules, true, commutative) : proof;
+=======
+  if (algorithm.chunk != 0)
+    for (const Schedule& schedule : schedules)
+      for (const Slice& slice : schedule.slices)
+        if (!schedule.within_block(slice))
+          return {strf("%s %s has a chunk, but a slice across blocks: passes cut each block",
+                       name_of(algorithm.collective), algorithm.name),
+                  0, 0};
+  Proof proof = verify(schedules, false, commutative);
+  return proof.holds() ? verify(schedules, true, commutative) : proof;
+>>>>>>> 3231b23835d4acf8a0a501a6559c0b8a2110620e
 }
 
 std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t ranks, int32_t others,

@@ -20,8 +20,9 @@ namespace tern::coll {
 
 struct Algorithm;
 struct Levels;
+class Plan;
 [[nodiscard]] Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root,
-                           const Levels* levels = nullptr);
+                           const Levels* levels = nullptr, const Plan* plan = nullptr);
 /// verify_lowered() runs lowered schedules (coll/lower) three times in a row. It proves, for every
 /// timing: results as above; no deadlock with synchronous sends; slots are read after the wait for
 /// the put, and overwritten after all readers of the previous execution; semaphores are signalled
@@ -29,7 +30,8 @@ struct Levels;
 [[nodiscard]] Proof verify_lowered(const std::vector<Schedule>& lowered, bool in_place,
                                    bool commutative);
 [[nodiscard]] Proof verify_lowered(const Algorithm& algorithm, int32_t ranks, int32_t root,
-                                   const Levels* levels, const Mapped& mapped);
+                                   const Levels* levels, const Mapped& mapped,
+                                   const Plan* plan = nullptr);
 /// `root` is in the first group, or -1.
 [[nodiscard]] Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                    int32_t root);

@@ -165,7 +165,7 @@ class LoweredRun {
     for (size_t i = 0; i < memory.size(); ++i) {
       const auto block = static_cast<int32_t>(i);
       memory[i] = Symbol(block + first, s.rank, s.rank + 1);
-      const int32_t same = bcast ? -1 : in_place_block(s.collective, s.rank, s.root, block);
+      const int32_t same = bcast ? -1 : s.in_place_block(block);
       if (in_place_ && same >= 0) output[static_cast<size_t>(same)] = memory[i];
     }
   }
@@ -192,7 +192,8 @@ class LoweredRun {
     const int32_t end = slice.place + (slice.space == Space::kInbox ? 1 : slice.blocks);
     if (slice.place < 0 || slice.blocks < 1 || end > owner.blocks_of(slice.space))
       return blame(state, "a slice out of bounds");
-    if (slice.blocks > 1 && slice.space == Space::kStage && splits(owner.collective))
+    const bool cut = splits(owner.collective) || owner.parts > 1;
+    if (slice.blocks > 1 && slice.space == Space::kStage && cut)
       return blame(state, "stage slots of a vector's blocks are not adjacent data");
     check_buffer(state, slice, writes);
   }
@@ -299,7 +300,7 @@ class LoweredRun {
     const Schedule& s = *state.schedule;
     const int32_t block = slice.place + i;
     if (in_place_ && slice.space == Space::kInput) {
-      const int32_t same = in_place_block(s.collective, s.rank, s.root, block);
+      const int32_t same = s.in_place_block(block);
       if (same >= 0)
         return state.memory[static_cast<int>(Space::kOutput)][static_cast<size_t>(same)];
     }
@@ -447,10 +448,10 @@ Proof verify_lowered(const std::vector<Schedule>& lowered, bool in_place, bool c
 }
 
 Proof verify_lowered(const Algorithm& algorithm, int32_t ranks, int32_t root, const Levels* levels,
-                     const Mapped& mapped) {
+                     const Mapped& mapped, const Plan* plan) {
   std::vector<Schedule> schedules;
   for (int32_t rank = 0; rank < ranks; ++rank)
-    schedules.push_back(build(algorithm, ranks, rank, root, levels));
+    schedules.push_back(build(algorithm, ranks, rank, root, levels, plan));
   const std::vector<Schedule> lowered = lower(schedules, mapped);
   const bool commutative = (algorithm.limits & kCommutative) != 0;
   Proof proof = verify_lowered(lowered, false, commutative);

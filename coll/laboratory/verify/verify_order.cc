@@ -90,7 +90,7 @@ bool SymbolicRun::usable(RankState& state, const RankState& owner, int l, int32_
   if (not_roots) blame(state, l, index, "uses a buffer absent on the root");
   if (lacks) blame(state, l, index, "uses a buffer of the root only");
   if (writes && slice.space == Space::kInput) blame(state, l, index, "writes the input");
-  if (slice.blocks > 1 && slice.space == Space::kStage && splits(s.collective))
+  if (slice.blocks > 1 && slice.space == Space::kStage && (splits(s.collective) || s.parts > 1))
     blame(state, l, index, "stage slots of a vector's blocks are not adjacent data");
   return proof_.holds();
 }

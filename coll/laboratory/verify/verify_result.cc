@@ -36,48 +36,61 @@ Symbol wanted_between(const RankState& state, int32_t block) {
   }
 }
 
-}  // namespace
-
-// Sizes differ between blocks, alike on all ranks.
-int64_t block_size(const Schedule& s, const Slice& slice, int32_t i) {
-  const int32_t block = slice.first + i;
-  if (splits(s.collective)) return 1000 + block;
-  if (s.uniform) return 1;
-  const bool input = slice.space == Space::kInput;
+int64_t whole_size(const Schedule& s, Space space, int32_t block) {
+  const bool input = space == Space::kInput;
   switch (s.collective) {
     case Collective::kAlltoall:
       return input ? s.rank * kRank + block : block * kRank + s.rank;
     case Collective::kReduceScatter:
     case Collective::kScatter:
-      return slice.space == Space::kOutput ? s.rank : block;
+      return space == Space::kOutput ? s.rank : block;
     default:
       return input ? s.rank : block;
   }
 }
 
-Symbol promised(const Schedule& s, int32_t block) {
+Symbol promised_of_vector(const Schedule& s, int32_t block) {
   const int32_t r = s.rank;
   switch (s.collective) {
     case Collective::kBcast:
       return {block, s.root, s.root + 1};
-    case Collective::kGather:
-      return r == s.root ? Symbol(0, block, block + 1) : Symbol();
-    case Collective::kAllgather:
-      return {0, block, block + 1};
-    case Collective::kScatter:
-      return {r, s.root, s.root + 1};
-    case Collective::kAlltoall:
-      return {r, block, block + 1};
     case Collective::kReduce:
       return r == s.root ? Symbol(block, 0, s.ranks) : Symbol();
     case Collective::kAllreduce:
       return {block, 0, s.ranks};
-    case Collective::kReduceScatter:
-      return {r, 0, s.ranks};
     case Collective::kScan:
       return {block, 0, r + 1};
     case Collective::kExscan:
       return r == 0 ? Symbol() : Symbol(block, 0, r);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+// Sizes differ between blocks and between a block's parts, alike on all ranks.
+int64_t block_size(const Schedule& s, const Slice& slice, int32_t i) {
+  if (splits(s.collective)) return 1000 + slice.first + i;
+  const int32_t block = (slice.first + i) / s.parts, part = (slice.first + i) % s.parts;
+  return (s.uniform ? 1 : whole_size(s, slice.space, block)) * s.parts + part;
+}
+
+Symbol promised(const Schedule& s, int32_t number) {
+  const int32_t r = s.rank;
+  if (splits(s.collective)) return promised_of_vector(s, number);
+  const int32_t block = number / s.parts, part = number % s.parts;
+  switch (s.collective) {
+    case Collective::kGather:
+      return r == s.root ? Symbol(part, block, block + 1) : Symbol();
+    case Collective::kAllgather:
+      return {part, block, block + 1};
+    case Collective::kScatter:
+      return {r * s.parts + part, s.root, s.root + 1};
+    case Collective::kAlltoall:
+      return {r * s.parts + part, block, block + 1};
+    case Collective::kReduceScatter:
+      return {r * s.parts + part, 0, s.ranks};
     default:
       return {};
   }
@@ -90,8 +103,7 @@ void SymbolicRun::fill_start(RankState& state) {
   auto& memory = state.memory[static_cast<int>(bcast ? Space::kOutput : Space::kInput)];
   for (size_t i = 0; i < memory.size(); ++i) {
     memory[i] = Symbol(static_cast<int32_t>(i), state.index, state.index + 1);
-    const int32_t same =
-        bcast ? -1 : in_place_block(s.collective, s.rank, s.root, static_cast<int32_t>(i));
+    const int32_t same = bcast ? -1 : s.in_place_block(static_cast<int32_t>(i));
     if (in_place_ && same >= 0)
       state.memory[static_cast<int>(Space::kOutput)][static_cast<size_t>(same)] = memory[i];
   }

@@ -197,7 +197,7 @@ std::pair<int, size_t> SymbolicRun::where(const Schedule& s, const Slice& slice,
                                           int32_t i) const noexcept {
   const int32_t block = slice.place + i;
   if (in_place_ && slice.space == Space::kInput) {
-    const int32_t same = in_place_block(s.collective, s.rank, s.root, block);
+    const int32_t same = s.in_place_block(block);
     if (same >= 0) return {static_cast<int>(Space::kOutput), static_cast<size_t>(same)};
   }
   return {static_cast<int>(slice.space), static_cast<size_t>(block)};

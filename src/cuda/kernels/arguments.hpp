@@ -147,7 +147,7 @@ static_assert(sizeof(Instruction) == 32);
 struct Operand {
   enum Space : uint8_t { kInput, kOutput, kLocal, kInbox };
   uint8_t space;
-  uint8_t in_vector;  // kLocal: laid out like the vector, not in slots
+  uint8_t in_mirror;  // kLocal: parts are adjacent, not in slots
   int16_t owner;      // kInbox: the rank with the scratch
   int16_t from;       // kInbox: the sender
   int16_t unused;
@@ -187,8 +187,9 @@ struct PairRegions {
   int64_t words_of_set, ctas;
 };
 
-/// A lowered schedule with data. Pass p works on part p of every block, in the scratch of thread
-/// block p % gridDim.x. A side is the caller's data or, if `local`, a copy in the scratch.
+/// A lowered schedule with data. Pass p works on the p-th piece of every block, cut into `parts`
+/// operands, in the scratch of thread block p % gridDim.x. A side is the caller's data or, if
+/// `local`, a copy in the scratch.
 struct InterpretArguments {
   struct Side {
     char* base;
@@ -204,14 +205,14 @@ struct InterpretArguments {
   int32_t source_blocks;
   int32_t instructions, operands_at;
   int32_t ranks, rank;
-  int32_t parts;    // of the vector; 0: separate blocks
+  int32_t parts;    // of the vector, or of each block
   int32_t element;  // bytes per unit of total and length
   int32_t set;
   int64_t total, length;         // of the vector or block; per pass
   int64_t first_pass, end_pass;  // first_pass is a multiple of gridDim.x
-  int64_t unit;                  // bytes per block in the scratch
+  int64_t unit;                  // bytes per part in the scratch
   int64_t local, local_each;     // offset in the scratch; bytes per thread block
-  int64_t front;                 // blocks of local memory before the stages
+  int64_t front;                 // parts of local memory before the stages
   PairRegions pairs;
   int64_t abort_word;
   uint64_t timeout;  // ns; 0: no timeout
@@ -220,6 +221,7 @@ struct InterpretArguments {
   int32_t operation;
   int32_t reduce_element;
   int32_t tabled;
+  int32_t vector;  // 0: separate blocks
   DataBlock table[kMostRanks];
 };
 static_assert(sizeof(InterpretArguments) <= 4000);

@@ -60,10 +60,7 @@ class Interpreter {
   TERN_DEVICE void run_pass() {
     start_ = pass_ * a_.length;
     const int64_t rest = a_.total - start_, length = rest < a_.length ? rest : a_.length;
-    if (a_.parts > 0) {
-      each_ = length / a_.parts;
-      longer_ = length % a_.parts;
-    }
+    if (a_.vector != 0) cut_ = cut_of(length);
     for (int32_t block = 0; block < a_.source_blocks && !left_; ++block) put_aside(block, length);
     const auto* const instructions =
         reinterpret_cast<const Instruction*>(program_ + a_.ranks * sizeof(char*));
@@ -86,10 +83,11 @@ class Interpreter {
   }
 
   TERN_DEVICE void put_aside(int32_t block, int64_t length) {
-    const int64_t bytes = a_.parts > 0 ? length * a_.element : length_of(block, 1);
+    const int32_t first = block * a_.parts;
+    const int64_t bytes = a_.vector != 0 ? length * a_.element : length_of(first, a_.parts);
     if (bytes == 0) return;
     if (threadIdx.x == 0)
-      prepare(user(a_.source, block), user(a_.sides[Operand::kInput], block), bytes);
+      prepare(user(a_.source, first), user(a_.sides[Operand::kInput], first), bytes);
     do_move();
   }
 
@@ -171,21 +169,48 @@ class Interpreter {
                : data_word(a_.pairs, scratch(owner), other, set_, message);
   }
 
-  [[nodiscard]] TERN_DEVICE int64_t before(int32_t i) const {
-    return each_ * i + (i < longer_ ? i : longer_);
+  /// Parts of `each` elements, of which the first `longer` have one more.
+  struct Cut {
+    int64_t each = 0, longer = 0;
+    [[nodiscard]] TERN_DEVICE int64_t before(int32_t i) const {
+      return each * i + (i < longer ? i : longer);
+    }
+  };
+  [[nodiscard]] TERN_DEVICE Cut cut_of(int64_t length) const {
+    if (a_.parts == 1) return {length, 0};
+    return {length / a_.parts, length % a_.parts};
   }
-  [[nodiscard]] TERN_DEVICE int64_t length_of(int32_t first, int32_t blocks) const {
-    if (a_.parts > 0) return (before(first + blocks) - before(first)) * a_.element;
-    const int64_t rest = (a_.tabled != 0 ? a_.table[first].length : a_.total) - start_;
-    return (rest < 0 ? 0 : rest < a_.length ? rest : a_.length) * a_.element;
+  [[nodiscard]] TERN_DEVICE int32_t block_of(int32_t part) const {
+    return a_.parts == 1 ? part : part / a_.parts;
+  }
+  /// The cut of the vector, or of the part's block.
+  [[nodiscard]] TERN_DEVICE Cut cut_at(int32_t part) const {
+    if (a_.vector != 0) return cut_;
+    const int64_t rest = (a_.tabled != 0 ? a_.table[block_of(part)].length : a_.total) - start_;
+    return cut_of(rest < 0 ? 0 : rest < a_.length ? rest : a_.length);
+  }
+  [[nodiscard]] TERN_DEVICE int32_t in_block(int32_t part) const {
+    return a_.vector != 0 ? part : part - block_of(part) * a_.parts;
+  }
+  [[nodiscard]] TERN_DEVICE int64_t length_of(int32_t first, int32_t parts) const {
+    const Cut cut = cut_at(first);
+    const int32_t i = in_block(first);
+    return (cut.before(i + parts) - cut.before(i)) * a_.element;
+  }
+  /// The bytes of a block before the part.
+  [[nodiscard]] TERN_DEVICE int64_t before(int32_t part) const {
+    if (a_.vector == 0 && a_.parts == 1) return 0;
+    return cut_at(part).before(in_block(part)) * a_.element;
   }
   [[nodiscard]] TERN_DEVICE char* local() const {
     return scratch(a_.rank) + a_.local + blockIdx.x * a_.local_each;
   }
   [[nodiscard]] TERN_DEVICE char* user(const InterpretArguments::Side& side, int32_t first) const {
     char* const base = side.local != 0 ? local() + side.offset : side.base + start_ * a_.element;
-    if (a_.parts > 0) return base + before(first) * a_.element;
-    return base + (side.in_table != 0 ? a_.table[first].offset : first * side.stride);
+    if (a_.vector != 0) return base + before(first);
+    const int32_t block = block_of(first);
+    return base + (side.in_table != 0 ? a_.table[block].offset : block * side.stride) +
+           before(first);
   }
   [[nodiscard]] TERN_DEVICE char* address(const Operand& operand) const {
     if (operand.space == Operand::kInbox)
@@ -193,14 +218,15 @@ class Interpreter {
              operand.slot * a_.unit;
     if (operand.space != Operand::kLocal) return user(a_.sides[operand.space], operand.first);
     char* const at = local() + (a_.front + operand.slot) * a_.unit;
-    return operand.in_vector != 0 ? at + before(operand.first) * a_.element : at;
+    return operand.in_mirror != 0 ? at + before(operand.first) : at;
   }
 
   const InterpretArguments& a_;
   InterpretShared& shared_;
   const char* const program_;
   Waiter waiter_;
-  int64_t pass_ = 0, start_ = 0, each_ = 0, longer_ = 0;
+  int64_t pass_ = 0, start_ = 0;
+  Cut cut_;  // of the vector
   int32_t set_ = 0;
   bool left_ = false;  // as of the last barrier: all threads leave together
 };

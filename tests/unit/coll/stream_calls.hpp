@@ -12,6 +12,8 @@
 
 #include "base/error.hpp"
 #include "coll/coll.hpp"
+#include "tests/unit/coll/cut_rows.hpp"
+#include "tests/unit/coll/rows.hpp"
 #include "tests/unit/coll/trial.hpp"
 #include "tests/unit/cuda/software_driver.hpp"
 #include "tests/unit/world.hpp"
@@ -236,6 +238,11 @@ inline void prepare(Process& process, const Gpu& gpu) {
   const Failure failure = process.channel(0).coll->streams().prepare(*process.world, device);
   ASSERT_FALSE(failure) << failure.text;
   gpu.wait();
+}
+
+inline const std::vector<Algorithm>& rows_of_streams() {
+  static const std::vector<Algorithm> all = with_cut_rows(rows(true));
+  return all;
 }
 
 inline bool goes_into_streams(const Algorithm& row, int32_t ranks) {

@@ -26,7 +26,7 @@ TEST_P(Streams, EveryRowAgreesWithASerialReference) {
         const Gpu gpu(process.world_rank);
         prepare(process, gpu);
         int rows = 0;
-        for (const Algorithm& row : global_algorithms()) {
+        for (const Algorithm& row : rows_of_streams()) {
           if (!goes_into_streams(row, process.world_size)) continue;
           process.channel(0).coll->force(row);
           ++rows;

@@ -80,6 +80,7 @@ struct Rank {
     a.ranks = 2;
     a.rank = number;
     a.parts = 1;
+    a.vector = 1;
     a.element = sizeof(int);
     a.total = static_cast<int64_t>(input.size());
     a.length = 256;
