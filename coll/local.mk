@@ -21,7 +21,6 @@ coll_sources += coll/exchange/msccl_file.cc
 coll_sources += coll/exchange/msccl_order.cc
 coll_sources += coll/exchange/msccl_read.cc
 coll_sources += coll/exchange/arrange.cc
-coll_sources += coll/exchange/file_plan.cc
 coll_sources += coll/exchange/msccl_write.cc
 coll_sources += coll/exchange/nccl_topology.cc
 coll_sources += coll/lower/order.cc

@@ -62,6 +62,8 @@ double sliced_rounds(double hosts) {
   return folds(hosts) == 0 ? 2 * lg(hosts) : 2 * (hosts - 1);
 }
 Cost levels(Work between, Work within) { return {between, within}; }
+/// by_file() is used nowhere: the rows serve lines of TERN_COLL_TABLE alone.
+Cost by_file(Shape s) { return plain(s.p, s.n); }
 
 // clang-format off
 constexpr Algorithm kTable[] = {
@@ -132,6 +134,7 @@ constexpr Algorithm kTable[] = {
   {kAllgather, "sliced", allgather_sliced, kLevels | kEqualHosts, 0, "q - 1 between hosts, q (g - 1) within; n / g between, n within",
    [](S s) { const double g = per_host(s);
              return levels({s.hosts - 1, s.n / g * (s.hosts - 1) / s.hosts, 0, 0}, {s.hosts * (g - 1), s.n * (g - 1) / g, 0, 0, 0, s.n / s.p}); }, "Traff, Hunold 2020"},
+  {kAllgather, "file", follow_file, kPlan, 32 * kKi, "of the file", by_file, ""},
   {kAllgather, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
    [](S s) { return flat_all(s, 1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllgather, "flat_direct", nullptr, kShared | kEqualBlocks, 0, "2; n",
@@ -145,6 +148,7 @@ constexpr Algorithm kTable[] = {
   {kAlltoall, "two_level", alltoall_two_level, kLevels | kEqualHosts | kEqualBlocks, 0, "q - 1 between hosts, g - 1 within; 2 n",
    [](S s) { return levels({s.hosts - 1, s.n * (s.hosts - 1) / s.hosts, 0, 0},
                            {per_host(s) - 1, s.n, 0, 0, 0, 2 * s.n}); }, "Traff, Rougier 2014"},
+  {kAlltoall, "file", follow_file, kPlan | kEqualBlocks, 32 * kKi, "of the file", by_file, ""},
   {kAlltoall, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
    [](S s) { return flat_all(s, 1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAlltoall, "flat_direct", nullptr, kShared | kEqualBlocks, 0, "2; n",
@@ -199,6 +203,7 @@ constexpr Algorithm kTable[] = {
    [](S s) { return piped({s.p - 1, s.n * (s.p - 1), s.p - 1, s.n * (s.p - 1), s.n * (s.p - 1), s.n}); }, "Shah et al. 2025", FlatMethod::kNone, kOneHop | kRankOrder},
   {kAllreduce, "two_shot", allreduce_two_shot, kAnything, 128 * kKi, "2 (p - 1), of 2 hops; 2 n",
    [](S s) { return piped({2 * (s.p - 1), 2 * s.n * (s.p - 1) / s.p, 2 * (s.p - 1), 2 * s.n, s.n, s.n / s.p, s.p}); }, "Cowan et al. 2023", FlatMethod::kNone, kTwoHops | kRankOrder | kBySwitch},
+  {kAllreduce, "file", follow_file, kPlan | kCommutative, 32 * kKi, "of the file", by_file, ""},
   {kAllreduce, "flat", nullptr, kShared, 0, "1; p n",
    [](S s) { return flat_all(s, 1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllreduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",
@@ -223,6 +228,7 @@ constexpr Algorithm kTable[] = {
   {kReduceScatter, "sliced", reduce_scatter_sliced, kCommutative | kLevels | kEqualHosts, 0, "q - 1 between hosts, q (g - 1) within; n / g between, n within",
    [](S s) { const double g = per_host(s);
              return levels({s.hosts - 1, s.n / g * (s.hosts - 1) / s.hosts, 0, 0, s.n / g}, {s.hosts * (g - 1), s.n * (g - 1) / g, 0, 0, s.n * (g - 1) / g, 0}); }, "Traff, Hunold 2020"},
+  {kReduceScatter, "file", follow_file, kPlan | kCommutative, 32 * kKi, "of the file", by_file, ""},
   {kReduceScatter, "flat", nullptr, kShared, 0, "1; 2 n",
    [](S s) { return flat_all(s, 1, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduceScatter, "flat_direct", nullptr, kShared, 0, "2; n",

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "coll/schedule/builder.hpp"
 
 namespace tern::coll {
 namespace {
@@ -15,6 +16,11 @@ namespace {
 class StepGraph {
  public:
   explicit StepGraph(FilePlan& plan) : plan_(plan) {
+    for (int32_t rank = 0; rank < plan.ranks(); ++rank) {
+      Builder builder(plan.collective, kFileRow, plan.ranks(), rank, 0);
+      builder.split(plan.parts);
+      shapes_.push_back(builder.finish());
+    }
     for (size_t rank = 0; rank < plan.steps.size(); ++rank)
       for (size_t i = 0; i < plan.steps[rank].size(); ++i)
         steps_.push_back({static_cast<int32_t>(rank), i, 0});
@@ -139,10 +145,8 @@ class StepGraph {
   [[nodiscard]] Location location(int32_t rank, const Slice& slice, int32_t i) const {
     const int32_t at = slice.place + i;
     if (slice.space != Space::kInput) return {rank, slice.space, at};
-    const int32_t per = splits(plan_.collective) ? 1 : plan_.chunks;
-    const int32_t same = in_place_block(plan_.collective, rank, 0, at / per);
-    if (same < 0) return {rank, Space::kInput, at};
-    return {rank, Space::kOutput, same * per + at % per};
+    const int32_t same = shapes_[static_cast<size_t>(rank)].in_place_block(at);
+    return {rank, same < 0 ? Space::kInput : Space::kOutput, same < 0 ? at : same};
   }
 
   void connect() {
@@ -168,6 +172,7 @@ class StepGraph {
   }
 
   FilePlan& plan_;
+  std::vector<Schedule> shapes_;           // by rank, without steps
   std::vector<Place> steps_;               // rank by rank
   std::vector<std::vector<size_t>> ends_;  // by node: steps
   std::vector<std::vector<size_t>> after_;

@@ -4,7 +4,7 @@
 // order of independent steps ends in a deadlock.
 #pragma once
 
-#include "coll/exchange/file_plan.hpp"
+#include "coll/schedule/file_plan.hpp"
 
 namespace tern::coll {
 

@@ -10,9 +10,11 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "base/error.hpp"
+#include "coll/algorithms/algorithms.hpp"
 #include "coll/exchange/arrange.hpp"
 #include "coll/exchange/msccl_file.hpp"
 #include "coll/exchange/msccl_order.hpp"
@@ -72,7 +74,7 @@ class Memory {
         all_(file.chunks),
         per_(file.per_block()),
         rank_(rank),
-        split_(splits(file.collective) || file.collective == Collective::kReduceScatter),
+        exact_(file.collective != Collective::kAlltoall),
         at_output_(file.in_place && file.collective != Collective::kReduceScatter),
         copied_(!at_output_ && (file.in_place || writes_input)),
         joined_(file.in_place) {
@@ -102,12 +104,11 @@ class Memory {
     return untouched_[static_cast<size_t>(cell)] != 0;
   }
   [[nodiscard]] bool staged(int32_t cell) const noexcept { return cell >= 2 * all_; }
-  [[nodiscard]] bool needs_single() const noexcept { return split_; }
   [[nodiscard]] bool copied() const noexcept { return copied_; }
   /// Chunks of equal size have equal kind().
-  [[nodiscard]] int32_t kind(int32_t chunk) const noexcept { return split_ ? chunk : chunk % per_; }
+  [[nodiscard]] int32_t kind(int32_t chunk) const noexcept { return exact_ ? chunk : chunk % per_; }
   [[nodiscard]] bool follows(int32_t before, int32_t chunk) const noexcept {
-    return kind(chunk) == kind(before + 1);
+    return chunk == before + 1 && chunk / per_ == before / per_;
   }
 
   /// False: the cell belongs to a chunk of another size.
@@ -137,7 +138,7 @@ class Memory {
  private:
   Collective collective_;
   int32_t all_, per_, rank_;
-  bool split_;      // chunks of a vector may differ in size
+  bool exact_;      // chunks of all ranks and places may differ in size
   bool at_output_;  // the input buffer stands for the output
   bool copied_;     // the input buffer stands for a copy
   bool joined_;     // the output buffer is the input buffer
@@ -147,23 +148,22 @@ class Memory {
 
 class Translation {
  public:
-  Translation(const MscclFile& file, bool copies_input) : file_(file), lanes_(file) {
-    plan_ = {.name = file.name.empty() ? file.file : file.name,
-             .collective = file.collective,
-             .ranks = file.ranks(),
-             .chunks = file.per_block(),
-             .lanes = lanes_.most(),
-             .least_bytes = file.least_bytes,
-             .most_bytes = file.most_bytes,
-             .steps = {}};
-    plan_.steps.resize(file.gpus.size());
+  Translation(const MscclFile& file, bool copies_input)
+      : file_(file),
+        lanes_(file),
+        plan_(std::make_unique<FilePlan>(file.collective, file.ranks(), file.file)) {
+    plan_->name = file.name.empty() ? file.file : file.name;
+    plan_->parts = file.per_block();
+    plan_->lanes = lanes_.most();
+    plan_->least_bytes = file.least_bytes;
+    plan_->most_bytes = file.most_bytes;
     sums_.resize(file.gpus.size());
     for (int32_t rank = 0; rank < file.ranks(); ++rank) prepare(rank, copies_input);
     for (const MscclPlace& place : order_msccl(file)) run(place);
     for (int32_t rank = 0; rank < file.ranks(); ++rank) finish(rank);
   }
 
-  FilePlan take() { return std::move(plan_); }
+  [[nodiscard]] std::unique_ptr<FilePlan> take() { return std::move(plan_); }
 
  private:
   struct Sum {
@@ -196,8 +196,8 @@ class Translation {
       extra += 2 * most;
     }
     memories_.emplace_back(file_, rank, writes_input, extra);
-    plan_.stage = std::max(plan_.stage, gpu.scratch + extra);
-    if (memories_.back().copied()) plan_.mirrors = 1;
+    plan_->stage = std::max(plan_->stage, gpu.scratch + extra);
+    if (memories_.back().copied()) plan_->mirrors = 1;
     if (copies_input) copy_input(rank);
   }
 
@@ -259,7 +259,7 @@ class Translation {
   }
 
   void emit(int32_t rank, Verb verb, uint8_t lane, int32_t peer, std::vector<Slice> slices) {
-    plan_.steps[index(rank)].push_back({verb, lane, peer, std::move(slices)});
+    plan_->steps[index(rank)].push_back({verb, lane, peer, std::move(slices)});
   }
 
   [[nodiscard]] uint8_t lane_of(const MscclPlace& p) const {
@@ -279,7 +279,7 @@ class Translation {
       const int32_t cell = from.at + i, chunk = memory.held(cell);
       const bool joins = i > 0 && memory.follows(message.chunks.back(), chunk) &&
                          memory.untouched(cell) == memory.untouched(cell - 1) &&
-                         !(memory.needs_single() && (memory.staged(cell) || !direct));
+                         !memory.staged(cell) && direct;
       joins ? ++message.runs.back() : message.runs.emplace_back(1);
       message.chunks.push_back(chunk);
     }
@@ -386,7 +386,7 @@ class Translation {
     const Memory& memory = memories_[index(rank)];
     const bool one = file_.collective == Collective::kReduceScatter ||
                      file_.collective == Collective::kAllgather;
-    for (int32_t i = 0; i < (one ? plan_.chunks : file_.chunks); ++i) {
+    for (int32_t i = 0; i < (one ? plan_->parts : file_.chunks); ++i) {
       const Cells cell =
           memory.cells(one && file_.collective == Collective::kAllgather ? MscclBuffer::kInput
                                                                          : MscclBuffer::kOutput,
@@ -401,7 +401,7 @@ class Translation {
 
   const MscclFile& file_;
   WayLanes lanes_;
-  FilePlan plan_;
+  std::unique_ptr<FilePlan> plan_;
   std::vector<Memory> memories_;
   std::vector<std::vector<Cells>> operands_;  // by rank and thread block: half of the slots
   std::map<Way, std::vector<char>> direct_;   // receives go straight to the vector
@@ -411,25 +411,22 @@ class Translation {
 };
 
 std::string fault_of(const FilePlan& plan) {
-  const std::vector<Schedule> schedules = schedules_of(plan);
-  for (const bool in_place : {false, true}) {
-    const Proof proof = verify(schedules, in_place, true);
-    if (!proof.holds()) return proof.fault + (in_place ? ", with MPI_IN_PLACE" : "");
-  }
-  return {};
+  const Proof proof =
+      verify(*find_algorithm(plan.collective, kFileRow), plan.ranks(), 0, nullptr, &plan);
+  return proof.fault;
 }
 
 }  // namespace
 
 // A file may overwrite the output before a read of the input; with a copy of the input, such a file
 // works in place.
-FilePlan read_msccl(std::string_view text, const std::string& file) {
+std::shared_ptr<const FilePlan> read_msccl(std::string_view text, const std::string& file) {
   const MscclFile parsed = parse_msccl(text, file);
   std::string fault;
   for (const bool copies_input : {false, true}) {
-    FilePlan plan = Translation(parsed, copies_input).take();
-    arrange(plan);
-    fault = fault_of(plan);
+    std::unique_ptr<FilePlan> plan = Translation(parsed, copies_input).take();
+    arrange(*plan);
+    fault = fault_of(*plan);
     if (fault.empty()) return plan;
   }
   throw Error(MPI_ERR_ARG, strf("%s: this is no correct %s: %s", file.c_str(),

@@ -11,11 +11,12 @@
 namespace tern::coll {
 namespace {
 
-Proof verify_row(const std::vector<Schedule>& schedules, bool in_place, bool commutative) {
+Proof verify_row(const std::vector<Schedule>& schedules, bool in_place, bool commutative,
+                 bool planned = false) {
   for (const Schedule& s : schedules) {
-    // In blocks, or in parts of a vector.
-    const int32_t most =
-        splits(s.collective) ? 2 * std::max(s.ranks, s.parts) + 4 : (2 * s.ranks + 4) * s.parts;
+    // In blocks, or in parts of a vector; a plan may stage a vector of each rank.
+    const int32_t most = splits(s.collective) && !planned ? 2 * std::max(s.ranks, s.parts) + 4
+                                                          : (2 * s.ranks + 4) * s.parts;
     if (s.stage_slots > most || s.mirrors > 2)
       return {strf("%s %s: %d stage slots and %d mirrors on %d ranks exceed the scratch limit",
                    name_of(s.collective), s.algorithm, s.stage_slots, s.mirrors, s.ranks),
@@ -41,10 +42,6 @@ Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Leve
       return {strf("%s %s needs equal blocks, but the row lacks kEqualBlocks",
                    name_of(algorithm.collective), algorithm.name),
               0, 0};
-<<<<<<< HEAD
-  Proof proof = verify_row(schedules, false, commutative);
-  return proof.holds() ? verify_row(schedules, true, commutative) : proof;
-=======
   if (algorithm.chunk != 0)
     for (const Schedule& schedule : schedules)
       for (const Slice& slice : schedule.slices)
@@ -52,9 +49,8 @@ Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Leve
           return {strf("%s %s has a chunk, but a slice across blocks: passes cut each block",
                        name_of(algorithm.collective), algorithm.name),
                   0, 0};
-  Proof proof = verify(schedules, false, commutative);
-  return proof.holds() ? verify(schedules, true, commutative) : proof;
->>>>>>> 3231b23835d4acf8a0a501a6559c0b8a2110620e
+  Proof proof = verify_row(schedules, false, commutative, plan != nullptr);
+  return proof.holds() ? verify_row(schedules, true, commutative, plan != nullptr) : proof;
 }
 
 std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t ranks, int32_t others,

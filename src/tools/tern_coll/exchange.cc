@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tern_coll import and export: plans and topologies in the files of other projects.
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+#include <algorithm>
 
 #include "base/error.hpp"
+#include "base/text_file.hpp"
 #include "coll/exchange/msccl_read.hpp"
 #include "coll/exchange/msccl_write.hpp"
 #include "coll/exchange/xml.hpp"
@@ -14,15 +12,6 @@
 
 namespace tern::coll_tool {
 namespace {
-
-std::string content_of(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  if (!stream || !text)
-    throw Error(MPI_ERR_FILE, strf("%s cannot be read: %s", file.c_str(), std::strerror(errno)));
-  return text.str();
-}
 
 std::string plan_in_words(const coll::FilePlan& plan) {
   size_t most = 0, messages = 0;
@@ -34,11 +23,11 @@ std::string plan_in_words(const coll::FilePlan& plan) {
   if (!range.empty()) range += strf("%lld", static_cast<long long>(plan.least_bytes));
   if (plan.most_bytes >= 0) range += strf("..%lld", static_cast<long long>(plan.most_bytes));
   return strf("%s \"%s\" of %d GPUs%s: proved\n", coll::name_of(plan.collective), plan.name.c_str(),
-              plan.ranks, range.empty() ? "" : (", " + range + " bytes").c_str()) +
+              plan.ranks(), range.empty() ? "" : (", " + range + " bytes").c_str()) +
          strf(
-             "  %d chunks, %d lanes, %zu messages, at most %zu steps a GPU, %d chunks of scratch\n",
-             plan.chunks, plan.lanes, messages, most,
-             plan.stage + plan.mirrors * plan.chunks * (splits(plan.collective) ? 1 : plan.ranks));
+             "  %d parts, %d lanes, %zu messages, at most %zu steps a GPU, %d parts of scratch\n",
+             plan.parts, plan.lanes, messages, most,
+             plan.stage + plan.mirrors * plan.parts * (splits(plan.collective) ? 1 : plan.ranks()));
 }
 
 }  // namespace
@@ -48,14 +37,14 @@ int import(const Options& options) {
     throw Error(MPI_ERR_ARG,
                 "import takes one file: an MSCCL algorithm or a topology of NCCL or RCCL (XML)");
   const std::string& file = options.collective;
-  const std::string text = content_of(file);
+  const std::string text = text_of_file(file);
   coll::XmlReader reader(text, file);
   (void)reader.next();
   const std::string root = reader.element().name;
   if (root == "system") {
     write_output(options, coll::read_nccl_topology(text, file, options.machine));
   } else if (root == "algo") {
-    write_output(options, plan_in_words(coll::read_msccl(text, file)));
+    write_output(options, plan_in_words(*coll::read_msccl(text, file)));
   } else {
     throw Error(MPI_ERR_ARG, strf("%s: <%s> is neither <algo> (MSCCL) nor <system> (a topology of "
                                   "NCCL or RCCL)",

@@ -13,7 +13,7 @@
 namespace tern::coll {
 namespace {
 
-std::vector<int32_t> roots_of(const Algorithm& row, int32_t ranks) {
+std::vector<int32_t> roots_between(const Algorithm& row, int32_t ranks) {
   if (!rooted(row.collective)) return {-1};
   return ranks == 1 ? std::vector<int32_t>{0} : std::vector<int32_t>{0, ranks / 2, ranks - 1};
 }
@@ -26,7 +26,7 @@ TEST(Between, EveryRowIsProved) {
   for (const Algorithm& row : between_algorithms())
     for (int32_t ranks = 1; ranks <= 12; ++ranks)
       for (int32_t others = 1; others <= 12; ++others)
-        for (const int32_t root : roots_of(row, ranks)) {
+        for (const int32_t root : roots_between(row, ranks)) {
           const Proof proof = verify_between(row, ranks, others, root);
           ASSERT_TRUE(proof.holds()) << ranks << " and " << others << " ranks: " << proof.fault;
         }

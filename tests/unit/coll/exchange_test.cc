@@ -3,6 +3,7 @@
 // is named with its place; mutated files are refused, never run.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -163,11 +164,13 @@ std::string read_fault(const std::string& text) {
 }
 
 TEST(Msccl, ReadsAPair) {
-  const FilePlan plan = read_msccl(kPair, "f");
+  const std::shared_ptr<const FilePlan> read = read_msccl(kPair, "f");
+  const FilePlan& plan = *read;
   EXPECT_EQ(plan.name, "pair");
   EXPECT_EQ(plan.collective, Collective::kAllreduce);
-  EXPECT_EQ(plan.ranks, 2);
-  EXPECT_EQ(plan.chunks, 2);
+  EXPECT_EQ(plan.ranks(), 2);
+  EXPECT_EQ(plan.parts, 2);
+  EXPECT_EQ(plan.text(), "f");
   EXPECT_EQ(plan.least_bytes, 8);
   EXPECT_EQ(plan.most_bytes, 4096);
 }
@@ -277,8 +280,10 @@ TEST(Msccl, MutatedFilesAreRefusedOrProved) {
       if (text.empty()) break;
     }
     try {
-      const FilePlan plan = read_msccl(text, "f");
-      EXPECT_TRUE(verify(schedules_of(plan), false, true).holds());
+      const std::shared_ptr<const FilePlan> plan = read_msccl(text, "f");
+      EXPECT_TRUE(
+          verify(*find_algorithm(plan->collective, kFileRow), plan->ranks(), 0, nullptr, plan.get())
+              .holds());
     } catch (const Error&) {
       ++refused;
     }
