@@ -62,6 +62,8 @@ double sliced_rounds(double hosts) {
   return folds(hosts) == 0 ? 2 * lg(hosts) : 2 * (hosts - 1);
 }
 Cost levels(Work between, Work within) { return {between, within}; }
+/// by_file() is used nowhere: the rows serve lines of TERN_COLL_TABLE alone.
+Cost by_file(Shape s) { return plain(s.p, s.n); }
 
 // clang-format off
 constexpr Algorithm kTable[] = {
@@ -141,6 +143,7 @@ constexpr Algorithm kTable[] = {
              return plain(lg(s.p) + 2 * idle, s.n * (s.p - 1) / s.p * (1 + idle), 0, s.n / s.p); }, "De Sensi et al. 2025"},
   {kAllgather, "pat", allgather_pat, kAnything, 0, "lg p, of p - 1 messages; n, most to near ranks",
    [](S s) { return plain(lg(s.p) + (s.p - 1) / 2, s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, "Jeaugey 2025"},
+  {kAllgather, "file", follow_file, kPlan, 32 * kKi, "of the file", by_file, ""},
   {kAllgather, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
    [](S s) { return flat_all(s, 1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllgather, "flat_direct", nullptr, kShared | kEqualBlocks, 0, "2; n",
@@ -154,6 +157,7 @@ constexpr Algorithm kTable[] = {
   {kAlltoall, "two_level", alltoall_two_level, kLevels | kEqualHosts | kEqualBlocks, 0, "q - 1 between hosts, g - 1 within; 2 n",
    [](S s) { return levels({s.hosts - 1, s.n * (s.hosts - 1) / s.hosts, 0, 0},
                            {per_host(s) - 1, s.n, 0, 0, 0, 2 * s.n}); }, "Traff, Rougier 2014"},
+  {kAlltoall, "file", follow_file, kPlan | kEqualBlocks, 32 * kKi, "of the file", by_file, ""},
   {kAlltoall, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
    [](S s) { return flat_all(s, 1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAlltoall, "flat_direct", nullptr, kShared | kEqualBlocks, 0, "2; n",
@@ -217,6 +221,7 @@ constexpr Algorithm kTable[] = {
    [](S s) { const double g = per_host(s), away = 2 * s.n / g * (s.hosts - 1) / s.hosts;
              return levels({2 * (s.hosts - 1), away, 2 * (s.hosts - 1), away, s.n / g, 0, s.p},
                            {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g, s.n * (g - 1) / g, 0}); }, "Cho et al. 2019"},
+  {kAllreduce, "file", follow_file, kPlan | kCommutative, 32 * kKi, "of the file", by_file, ""},
   {kAllreduce, "flat", nullptr, kShared, 0, "1; p n",
    [](S s) { return flat_all(s, 1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllreduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",
@@ -247,6 +252,7 @@ constexpr Algorithm kTable[] = {
    [](S s) { return plain(lg(s.p) + 2 * folds(s.p), s.n * (1 + 2 * folds(s.p)), s.n * (2 + folds(s.p)), s.n / s.p); }, "De Sensi et al. 2025"},
   {kReduceScatter, "pat", reduce_scatter_pat, kCommutative, 0, "lg p, of p - 1 messages; n, most to near ranks",
    [](S s) { return plain(lg(s.p) + (s.p - 1) / 2, s.n * (s.p - 1) / s.p, s.n, 0); }, "Jeaugey 2025"},
+  {kReduceScatter, "file", follow_file, kPlan | kCommutative, 32 * kKi, "of the file", by_file, ""},
   {kReduceScatter, "flat", nullptr, kShared, 0, "1; 2 n",
    [](S s) { return flat_all(s, 1, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduceScatter, "flat_direct", nullptr, kShared, 0, "2; n",

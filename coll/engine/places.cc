@@ -25,6 +25,13 @@ bool has_strangers(const core::Communicator& communicator) {
   return false;
 }
 
+// In a single world no Peer needs to be kept: 20 bytes a rank.
+core::Peer member(const core::Communicator& communicator, int rank) {
+  if (communicator.process().worlds.any()) return communicator.peer(rank);
+  const uint32_t index = communicator.peer_index(rank);
+  return {.index = index, .rank = index};
+}
+
 }  // namespace
 
 void Places::ask_parts(core::Process& process) {
@@ -54,8 +61,9 @@ const Levels* Places::of(const core::Communicator& communicator) {
   Names names;
   const auto add = [&](auto&& name_of) {
     names.emplace_back();
+    names.back().reserve(static_cast<size_t>(communicator.size()));
     for (int rank = 0; rank < communicator.size(); ++rank)
-      names.back().push_back(name_of(communicator.peer(rank)));
+      names.back().push_back(name_of(member(communicator, rank)));
   };
   if (several && words_.sizes.empty())
     add([&](const core::Peer& peer) { return host_of_(process, peer); });

@@ -10,6 +10,8 @@
 #include "base/error.hpp"
 #include "base/param_names.hpp"
 #include "base/params.hpp"
+#include "base/text_file.hpp"
+#include "coll/exchange/msccl_read.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
@@ -130,13 +132,28 @@ void qualify(const std::vector<std::string>& words, Rule* rule) {
     wrong(strf("\"%s\" is one word too many; a line is: %s", words[at].c_str(), kForm));
 }
 
-Rule rule_of(const std::vector<std::string>& words, int line) {
+std::shared_ptr<const Plan> plan_of(const std::string& name, const std::string& table,
+                                    Collective collective) {
+  const size_t slash = table.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : table.substr(0, slash + 1);
+  const std::string file = name[0] == '/' ? name : folder + name;
+  std::shared_ptr<const Plan> plan = read_msccl(text_of_file(file), file);
+  if (!plan->serves(collective)) wrong(strf("%s has no %s", file.c_str(), name_of(collective)));
+  return plan;
+}
+
+Rule rule_of(std::vector<std::string> words, const std::string& table, int line) {
   const Collective collective = collective_of(words[0]);
   if (words.size() < 4) wrong(strf("%zu words; a line is: %s", words.size(), kForm));
   const Bounds ranks = range_of(words[1], "ranks"), bytes = range_of(words[2], "bytes");
   Rule rule{collective, ranks.least, ranks.most, bytes.least, bytes.most, true,
             true,       false,       false,      Wire::kAuto, nullptr,    line};
   rule.algorithm = algorithm_of(collective, words[3]);
+  if (words[3] == kFileRow) {
+    if (words.size() < 5) wrong("file needs a name: file ar8.xml");
+    rule.plan = plan_of(words[4], table, collective);
+    words.erase(words.begin() + 4);
+  }
   qualify(words, &rule);
   return rule;
 }
@@ -146,6 +163,11 @@ std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
+}
+
+Question with(Question question, const Plan* plan) noexcept {
+  if (plan != nullptr) question.plan = plan;
+  return question;
 }
 
 }  // namespace
@@ -178,7 +200,7 @@ bool Rule::fits(const Question& question) const noexcept {
          question.ranks <= most_ranks && size >= least_bytes && size <= most_bytes &&
          streams == question.streams && (!kernels || question.kernels) &&
          (question.levels == nullptr ? one_host : many_hosts) &&
-         (algorithm == nullptr || can(*algorithm, question));
+         (algorithm == nullptr || can(*algorithm, with(question, plan.get())));
 }
 
 const Rule* Rules::find(const Question& question, Wires wires, const Rule** passed,
@@ -201,7 +223,7 @@ void Rules::read(const std::string& text, const std::string& file, Model* model,
     const std::vector<std::string> words = words_of(line);
     if (words.empty()) continue;
     try {
-      if (!set_figure(words, model)) rules.push_back(rule_of(words, number));
+      if (!set_figure(words, model)) rules.push_back(rule_of(words, file, number));
     } catch (const Error& error) {
       complaints->push_back(strf("%s:%d: %s", file.c_str(), number, error.what()));
     }

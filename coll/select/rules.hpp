@@ -8,12 +8,14 @@
 //   allreduce       ..16    ..32k      one_shot            kernels
 //   allreduce       ..2     ..256k     one_shot            wire ll128
 //   allreduce       3..     2m..       two_shot            wire multimem
+//   allreduce       8       1m..2m     file ar8.xml        one_host
 //   allreduce       any     16k..1m    model
 //   within 0.7 6000        latency in microseconds and megabytes per second of a message
 //   between 10 3300
 //   reduce 6000
 //   copy 9000
 //
+// "file" follows the plan of an MSCCL file (coll/exchange), named from the folder of the table.
 // Ranges are any, N, N.., ..M or N..M, inclusive; bytes are of the vector or of a block, with units
 // k, m, g. The first line with a fitting range and a capable algorithm applies. Lines with
 // "streams", "kernels" or a wire apply only to collectives enqueued in GPU streams, other lines
@@ -24,6 +26,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,6 +43,7 @@ struct Rule {
   Wire wire;
   const Algorithm* algorithm;  // null: the model chooses
   int line;
+  std::shared_ptr<const Plan> plan{};  // of "file NAME"
 
   [[nodiscard]] bool fits(const Question& question) const noexcept;
 };

@@ -192,7 +192,7 @@ Choice Selector::by_own(const Question& question) const noexcept {
 Choice Selector::choose(const Question& question, const Forced* hints,
                         const MeasuredSources& known) const noexcept {
   Choice made = choose_row(question, hints, known);
-  if ((made.algorithm->limits & kPlan) != 0) made.plan = question.plan;
+  if ((made.algorithm->limits & kPlan) != 0 && made.plan == nullptr) made.plan = question.plan;
   return made;
 }
 
@@ -209,7 +209,8 @@ Choice Selector::choose_row(const Question& question, const Forced* hints,
   const int of_passed = passed != nullptr ? passed->line : 0;
   const Wire wire = passed != nullptr ? passed->wire : Wire::kAuto;
   if (rule != nullptr && rule->algorithm != nullptr)
-    return {rule->algorithm, Choice::Why::kTable, rule->line, rule->wire, of_passed, wire};
+    return {rule->algorithm, Choice::Why::kTable, rule->line, rule->wire, of_passed, wire,
+            rule->plan.get()};
   Choice own =
       rule == nullptr ? by_own(question) : Choice{&by_model(question), Choice::Why::kTableModel};
   const Algorithm& unmeasured = *own.algorithm;

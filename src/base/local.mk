@@ -21,6 +21,7 @@ base_sources += src/base/process_id.cc
 base_sources += src/base/remote_fence.cc
 base_sources += src/base/shared_file.cc
 base_sources += src/base/stack.cc
+base_sources += src/base/text_file.cc
 base_sources += src/base/wait_report.cc
 base_sources += src/base/wheels.cc
 

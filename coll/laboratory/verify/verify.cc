@@ -2,11 +2,30 @@
 // Verifier: entry points.
 #include "coll/laboratory/verify/verify.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/laboratory/verify/verify_run.hpp"
 
 namespace tern::coll {
+namespace {
+
+Proof verify_row(const std::vector<Schedule>& schedules, bool in_place, bool commutative,
+                 bool planned = false) {
+  for (const Schedule& s : schedules) {
+    // In blocks, or in parts of a vector; a plan may stage a vector of each rank.
+    const int32_t most = splits(s.collective) && !planned ? 2 * std::max(s.ranks, s.parts) + 4
+                                                          : (2 * s.ranks + 4) * s.parts;
+    if (s.stage_slots > most || s.mirrors > 2)
+      return {strf("%s %s: %d stage slots and %d mirrors on %d ranks exceed the scratch limit",
+                   name_of(s.collective), s.algorithm, s.stage_slots, s.mirrors, s.ranks),
+              0, 0};
+  }
+  return verify(schedules, in_place, commutative);
+}
+
+}  // namespace
 
 Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commutative) {
   return SymbolicRun(schedules, in_place, commutative).run();
@@ -30,8 +49,8 @@ Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Leve
           return {strf("%s %s has a chunk, but a slice across blocks: passes cut each block",
                        name_of(algorithm.collective), algorithm.name),
                   0, 0};
-  Proof proof = verify(schedules, false, commutative);
-  return proof.holds() ? verify(schedules, true, commutative) : proof;
+  Proof proof = verify_row(schedules, false, commutative, plan != nullptr);
+  return proof.holds() ? verify_row(schedules, true, commutative, plan != nullptr) : proof;
 }
 
 std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
@@ -50,7 +69,7 @@ std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t rank
 }
 
 Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others, int32_t root) {
-  return verify(schedules_between(algorithm, ranks, others, root), false, false);
+  return verify_row(schedules_between(algorithm, ranks, others, root), false, false);
 }
 
 Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all) {
@@ -59,7 +78,7 @@ Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all) {
   for (int32_t rank = 0; rank < ranks; ++rank)
     schedules.push_back(
         build(algorithm, ranks, rank, std::make_shared<Neighbors>(all[static_cast<size_t>(rank)])));
-  return verify(schedules, false, false);
+  return verify_row(schedules, false, false);
 }
 
 }  // namespace tern::coll

@@ -3,8 +3,8 @@
 // block size: output as in coll/schedule/collective.hpp, in place or not; rank order of operands
 // where claimed; no deadlock with synchronous sends; equal sizes of matching sends and receives;
 // ordered conflicting accesses; no reads of unwritten data, writes to the input, or uses of absent
-// buffers; bounded scratch. Puts and gets: peers touch a rank's memory only between surely entered
-// and possibly left, and ordered with other accesses.
+// buffers. A row's scratch is bounded, too. Puts and gets: peers touch a rank's memory only between
+// surely entered and possibly left, and ordered with other accesses.
 #pragma once
 
 #include <vector>

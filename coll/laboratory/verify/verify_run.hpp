@@ -107,7 +107,6 @@ class SymbolicRun {
 
  private:
   void add(const Schedule& schedule);
-  void check_shape(const Schedule& s);
   void advance(int32_t rank);
   bool try_issue(int32_t rank, int l);
   void execute(int32_t rank, int l, int32_t index, const Step& step);

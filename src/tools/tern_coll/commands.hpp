@@ -13,6 +13,8 @@ namespace tern::coll_tool {
 [[nodiscard]] int search(const Options& options);
 [[nodiscard]] int bound(const Options& options);
 [[nodiscard]] int forest(const Options& options);
+[[nodiscard]] int import(const Options& options);
+[[nodiscard]] int export_plan(const Options& options);
 [[nodiscard]] int tune(const Options& options);
 
 [[nodiscard]] int show(const Options& options);

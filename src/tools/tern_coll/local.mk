@@ -5,6 +5,7 @@ tern_coll_SOURCES = \
   src/tools/tern_coll/bound.cc \
   src/tools/tern_coll/commands.hpp \
   src/tools/tern_coll/draw.cc \
+  src/tools/tern_coll/exchange.cc \
   src/tools/tern_coll/gpu.cc src/tools/tern_coll/gpu.hpp \
   src/tools/tern_coll/learnt.cc \
   src/tools/tern_coll/list.cc \

@@ -52,6 +52,24 @@ void set_engine(Options* options, const std::string& value) {
   options->stream = value == "stream";
 }
 
+double decimal(const std::string& word, const std::string& option) {
+  char* end = nullptr;
+  const double value = std::strtod(word.c_str(), &end);
+  if (word.empty() || *end != '\0' || !(value > 0 && value <= 1e6))
+    throw Error(MPI_ERR_ARG, strf("%s needs a number above 0, up to 1000000, not \"%s\"",
+                                  option.c_str(), word.c_str()));
+  return value;
+}
+
+void set_nvlink(Options* options, const std::string& value) {
+  const size_t times = value.find('x');
+  if (times == std::string::npos)
+    throw Error(MPI_ERR_ARG,
+                strf("--nvlink=%s: give links and GB/s of each: --nvlink=18x20.6", value.c_str()));
+  options->host.links = number(value.substr(0, times), "--nvlink");
+  options->host.bandwidth = decimal(value.substr(times + 1), "--nvlink");
+}
+
 void set_option(Options* options, const std::string& word) {
   const size_t equals = word.find('=');
   const std::string name = word.substr(0, equals);
@@ -82,14 +100,20 @@ void set_option(Options* options, const std::string& word) {
     options->machine = value;
   else if (name == "--workload")
     options->workload = value;
+  else if (name == "--nvlink")
+    set_nvlink(options, value);
+  else if (name == "--hosts")
+    options->host.hosts = number(value, name);
+  else if (name == "--network")
+    options->host.network = decimal(value, name);
   else if (name == "--output" && !value.empty())
     options->output = value;
   else
     throw Error(MPI_ERR_ARG,
                 strf("unknown option %s; options are --ranks=N or N..M, --root=N, --levels=N,..., "
                      "--neighbors=WORD, --engine=host or stream, --bytes=N, --chunk=N, "
-                     "--topology=NAME, --machine=WORDS, --workload=FILE, --device, --output=FILE, "
-                     "--help, --version",
+                     "--topology=NAME, --machine=WORDS, --workload=FILE, --nvlink=LINKSxGB/s, "
+                     "--hosts=N, --network=GBIT, --device, --output=FILE, --help, --version",
                      word.c_str()));
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/exchange/nccl_topology.hpp"
 
 namespace tern::coll_tool {
 
@@ -19,6 +20,7 @@ struct Options {
   bool stream = false;            // lowered schedules, for the stream engine
   int64_t bytes = 0, chunk = -1;  // -1: the algorithm's
   std::string topology, machine, workload;
+  coll::NcclTopologyOptions host;
   std::string output = "-";
   bool help = false, version = false;
 };

@@ -8,6 +8,7 @@
 #include "api/job/runtime.hpp"
 #include "boot/fake.hpp"
 #include "btl/address_book.hpp"
+#include "coll/engine/places.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
 #include "core/error_handler.hpp"
@@ -50,16 +51,16 @@ class Rank {
 };
 
 // kept() counts rank 0's heap after MPI_Init and one look-up of the last rank.
-long long kept(int ranks) {
+long long kept(int ranks, int each = kEach) {
   std::vector<std::string> hosts;
-  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(strf("host%d", rank / kEach));
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(strf("host%d", rank / each));
   const boot::FakeJob job(ranks, hosts);
   const Rank last(job, ranks - 1);
   const long long before = test::live_bytes;
   Rank first(job, 0);
   btl::AddressBook book(first.process);
   (void)book.of(first.process.peer(static_cast<uint32_t>(ranks - 1)));
-  EXPECT_EQ(first.process.boot->node(ranks - 1), ranks / kEach - 1);
+  EXPECT_EQ(first.process.boot->node(ranks - 1), (ranks - 1) / each);
   return test::live_bytes - before;
 }
 
@@ -71,6 +72,36 @@ TEST(Memory, ARankKeepsNoMoreInALargeJob) {
   EXPECT_GT(few, 1024) << "nothing was counted";
   constexpr long long kMost = 2 << 10;  // half an int per rank
   EXPECT_LE(many - few, kMost) << few << " bytes at 8 ranks, " << many << " at 1024";
+}
+
+// 100,000 ranks, 128 on a host: the share of the host grows with the host alone.
+TEST(Memory, ARankOfAHundredThousandKeepsFourMebibytes) {
+  (void)kept(8);
+  const long long alone = kept(128, 128), all = kept(100'000, 128);
+  RecordProperty("bytes_at_128", static_cast<int>(alone));
+  RecordProperty("bytes_at_100000", static_cast<int>(all));
+  constexpr long long kMost = 4 << 20;
+  EXPECT_LE(all, kMost);
+  EXPECT_LE(all - alone, 2 << 10) << alone << " bytes at 128 ranks, " << all << " at 100,000";
+}
+
+// The levels of the world's communicator: 4 bytes a rank, shared by equal communicators.
+TEST(Memory, LevelsOfAHundredThousandRanksTakeFourBytesEach) {
+  constexpr int kRanks = 100'000;
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < kRanks; ++rank) hosts.push_back(strf("host%d", rank / 128));
+  const boot::FakeJob job(kRanks, hosts);
+  Rank first(job, 0);
+  coll::Places places;
+  places.set_hosts([](core::Process& process, const core::Peer& peer) {
+    return process.boot->node(static_cast<int>(peer.rank));
+  });
+  const long long before = test::live_bytes;
+  const coll::Levels* const levels = places.of(*first.process.world);
+  ASSERT_NE(levels, nullptr);
+  EXPECT_EQ(levels->groups[0][200], 128);
+  EXPECT_LE(test::live_bytes - before, 5 * kRanks);
+  EXPECT_EQ(places.of(*first.process.world), levels);
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a plan from an MSCCL algorithm file.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "coll/schedule/file_plan.hpp"
+
+namespace tern::coll {
+
+/// The plan is proved (coll/laboratory/verify), with MPI_IN_PLACE and without. Errors (tern::Error,
+/// MPI_ERR_ARG) name `file` and the line, or GPU, thread block and step.
+[[nodiscard]] std::shared_ptr<const FilePlan> read_msccl(std::string_view text, const std::string& file);
+
+}  // namespace tern::coll
