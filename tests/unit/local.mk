@@ -32,6 +32,7 @@ unit_tests += tests/unit/coll/between_test
 unit_tests += tests/unit/coll/remote_test
 unit_tests += tests/unit/coll/lower_test
 unit_tests += tests/unit/coll/topology_test
+unit_tests += tests/unit/coll/canonical_test
 unit_tests += tests/unit/coll/simulate_test
 unit_tests += tests/unit/coll/contest_test
 unit_tests += tests/unit/coll/orders_test

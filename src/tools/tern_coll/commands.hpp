@@ -10,6 +10,7 @@ namespace tern::coll_tool {
 [[nodiscard]] int verify(const Options& options);
 [[nodiscard]] int draw(const Options& options);
 [[nodiscard]] int simulate(const Options& options);
+[[nodiscard]] int topology(const Options& options);
 [[nodiscard]] int tune(const Options& options);
 
 [[nodiscard]] int show(const Options& options);
