@@ -4,6 +4,7 @@ coll_sources += coll/topology/text.cc
 coll_sources += coll/topology/machines.cc
 coll_sources += coll/topology/generators.cc
 coll_sources += coll/topology/routes.cc
+coll_sources += coll/topology/canonical.cc
 coll_sources += coll/schedule/schedule.cc
 coll_sources += coll/schedule/neighbors.cc
 coll_sources += coll/schedule/builder.cc

@@ -140,7 +140,7 @@ constexpr Algorithm kTable[] = {
                            {s.hosts * (g - 1), s.n * (g - 1) / g, s.hosts * (g - 1), s.n * (g - 1) / g, 0, s.n / s.p}); }, "Traff, Hunold 2020"},
   {kAllgather, "bine", allgather_bine, kAnything, 0, "lg p; n, most to near ranks",
    [](S s) { const double idle = folds(s.p);
-             return plain(lg(s.p) + 2 * idle, s.n * (s.p - 1) / s.p * (1 + idle), 0, s.n / s.p); }, "De Sensi et al. 2025"},
+             return plain(lg(s.p) + (s.p - 1) / 2 + 2 * idle, s.n * (s.p - 1) / s.p * (1 + idle), 0, s.n / s.p); }, "De Sensi et al. 2025"},
   {kAllgather, "pat", allgather_pat, kAnything, 0, "lg p, of p - 1 messages; n, most to near ranks",
    [](S s) { return plain(lg(s.p) + (s.p - 1) / 2, s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, "Jeaugey 2025"},
   {kAllgather, "file", follow_file, kPlan, 32 * kKi, "of the file", by_file, ""},
@@ -215,11 +215,11 @@ constexpr Algorithm kTable[] = {
   {kAllreduce, "two_shot", allreduce_two_shot, kAnything, 128 * kKi, "2 (p - 1), of 2 hops; 2 n",
    [](S s) { return piped({2 * (s.p - 1), 2 * s.n * (s.p - 1) / s.p, 2 * (s.p - 1), 2 * s.n, s.n, s.n / s.p, s.p}); }, "Cowan et al. 2023", FlatMethod::kNone, kTwoHops | kRankOrder | kBySwitch},
   {kAllreduce, "swing", allreduce_swing, kCommutative, 256 * kKi, "2 lg p; 2 n, most to near ranks",
-   [](S s) { const double k = 2 * lg(s.p), more = 2 * folds(s.p);
+   [](S s) { const double k = 2 * lg(s.p) + (s.p - 1) / 4, more = 2 * folds(s.p);
              return piped({k, (2 + more) * s.n, k, (2 + more) * s.n, s.n * (1 + folds(s.p)), s.n / s.p, pow2(s.p)}); }, "De Sensi et al. 2024"},
   {kAllreduce, "by_levels", allreduce_by_levels, kCommutative | kLevels | kEqualGroups, 128 * kKi, "2 (q - 1) between hosts, 2 g within; 2 n / g between, 2 n within",
    [](S s) { const double g = per_host(s), away = 2 * s.n / g * (s.hosts - 1) / s.hosts;
-             return levels({2 * (s.hosts - 1), away, 2 * (s.hosts - 1), away, s.n / g, 0, s.p},
+             return levels({2 * (s.hosts - 1), away, 2 * (s.hosts - 1), away, s.n / g, 0, s.hosts == 2 ? g : s.p},
                            {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g, s.n * (g - 1) / g, 0}); }, "Cho et al. 2019"},
   {kAllreduce, "file", follow_file, kPlan | kCommutative, 32 * kKi, "of the file", by_file, ""},
   {kAllreduce, "flat", nullptr, kShared, 0, "1; p n",
@@ -249,7 +249,7 @@ constexpr Algorithm kTable[] = {
              return levels({s.hosts - 1, away, s.hosts - 1, away, s.n / g, 0, s.p},
                            {s.hosts * (g - 1), s.n * (g - 1) / g, s.hosts * (g - 1), s.n * (g - 1) / g, s.n * (g - 1) / g, 0}); }, "Traff, Hunold 2020"},
   {kReduceScatter, "bine", reduce_scatter_bine, kCommutative, 0, "lg p; n, most to near ranks",
-   [](S s) { return plain(lg(s.p) + 2 * folds(s.p), s.n * (1 + 2 * folds(s.p)), s.n * (2 + folds(s.p)), s.n / s.p); }, "De Sensi et al. 2025"},
+   [](S s) { return plain(lg(s.p) + (s.p - 1) / 4 + 2 * folds(s.p), s.n * (1 + 2 * folds(s.p)), s.n * (2 + folds(s.p)), s.n / s.p); }, "De Sensi et al. 2025"},
   {kReduceScatter, "pat", reduce_scatter_pat, kCommutative, 0, "lg p, of p - 1 messages; n, most to near ranks",
    [](S s) { return plain(lg(s.p) + (s.p - 1) / 2, s.n * (s.p - 1) / s.p, s.n, 0); }, "Jeaugey 2025"},
   {kReduceScatter, "file", follow_file, kPlan | kCommutative, 32 * kKi, "of the file", by_file, ""},

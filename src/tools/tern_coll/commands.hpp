@@ -15,6 +15,7 @@ namespace tern::coll_tool {
 [[nodiscard]] int forest(const Options& options);
 [[nodiscard]] int import(const Options& options);
 [[nodiscard]] int export_plan(const Options& options);
+[[nodiscard]] int topology(const Options& options);
 [[nodiscard]] int tune(const Options& options);
 
 [[nodiscard]] int show(const Options& options);

@@ -14,6 +14,7 @@ tern_coll_SOURCES = \
   src/tools/tern_coll/options.cc src/tools/tern_coll/options.hpp \
   src/tools/tern_coll/simulate.cc \
   src/tools/tern_coll/stopwatch.cc src/tools/tern_coll/stopwatch.hpp \
+  src/tools/tern_coll/topology.cc \
   src/tools/tern_coll/tune.cc \
   src/tools/tern_coll/verify.cc
 tern_coll_LDADD = libtern.la

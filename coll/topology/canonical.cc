@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/topology/canonical.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "base/error.hpp"
+
+namespace tern::coll {
+namespace {
+
+/// The shortest decimal of millionths.
+std::string decimal(int64_t millionths) {
+  std::string text = strf("%lld.%06lld", static_cast<long long>(millionths / 1000000),
+                          static_cast<long long>(millionths % 1000000));
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+std::string decimal(double value) {
+  return decimal(static_cast<int64_t>(std::llround(value * 1e6)));
+}
+
+std::string node_line(const Topology::Node& node) {
+  const char* const kind = node.kind == Topology::Kind::kGpu   ? "gpu"
+                           : node.kind == Topology::Kind::kNet ? "net"
+                                                               : "node";
+  return strf("%s %s%s%s\n", kind, node.name.c_str(),
+              node.memory > 0 ? (" memory=" + decimal(node.memory)).c_str() : "",
+              node.multicast ? " multicast" : "");
+}
+
+std::vector<Topology::Link> sorted_links(const Topology& topology) {
+  std::vector<Topology::Link> links = topology.links;
+  std::sort(links.begin(), links.end(), [](const auto& one, const auto& two) {
+    return std::tie(one.from, one.to) < std::tie(two.from, two.to);
+  });
+  return links;
+}
+
+// A link both ways stands where the lower node comes first.
+std::string link_lines(const Topology& topology) {
+  const std::vector<Topology::Link> links = sorted_links(topology);
+  const auto back = [&](const Topology::Link& link) {
+    const auto at = std::lower_bound(links.begin(), links.end(), std::tie(link.to, link.from),
+                                     [](const Topology::Link& one, const auto& ends) {
+                                       return std::tie(one.from, one.to) < ends;
+                                     });
+    return at != links.end() && at->from == link.to && at->to == link.from &&
+           at->capacity == link.capacity && at->latency == link.latency;
+  };
+  std::string text;
+  for (const Topology::Link& link : links) {
+    const bool both = back(link);
+    if (both && link.from > link.to) continue;
+    text += strf("%s %s %s %s %s\n", both ? "link" : "oneway", topology.name_of(link.from).c_str(),
+                 topology.name_of(link.to).c_str(), decimal(link.capacity).c_str(),
+                 decimal(link.latency).c_str());
+  }
+  return text;
+}
+
+// The text gives each route for both ways.
+std::string route_lines(const Topology& topology) {
+  std::vector<std::string> lines;
+  for (const Topology::GivenRoute& route : topology.given) {
+    if (route.from > route.to) continue;
+    std::string line =
+        "route " + topology.name_of(route.from) + " " + topology.name_of(route.to) + " via";
+    for (size_t i = 0; i + 1 < route.links.size(); ++i)
+      line += " " + topology.name_of(topology.links[static_cast<size_t>(route.links[i])].to);
+    lines.push_back(line + "\n");
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+}  // namespace
+
+std::string canonical_text(const Topology& topology) {
+  std::string text;
+  for (const Topology::Node& node : topology.nodes) text += node_line(node);
+  return text + link_lines(topology) + route_lines(topology);
+}
+
+uint64_t graph_hash(const std::string& text) noexcept {  // FNV-1a
+  uint64_t hash = 0xCBF29CE484222325ULL;
+  for (const char letter : text)
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3ULL;
+  return hash == 0 ? 1 : hash;
+}
+
+}  // namespace tern::coll

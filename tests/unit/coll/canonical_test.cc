@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Canonical texts: equal for equal graphs, and read back exactly.
+#include "coll/topology/canonical.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "coll/topology/machines.hpp"
+#include "coll/topology/routes.hpp"
+
+namespace tern::coll {
+namespace {
+
+std::string canonical(const std::string& text) {
+  return canonical_text(parse_topology(text, "text"));
+}
+
+TEST(Canonical, ManyTextsAreOneGraph) {
+  const std::string wanted =
+      "gpu a memory=0.5\ngpu g0\ngpu g1\nnode s multicast\nnet w\nlink a s 370.8 1.75\n"
+      "link g0 s 10 1\nlink g1 s 10 1\noneway s w 2 0\noneway w g0 0.000001 3\n"
+      "route a g0 via s\n";
+  EXPECT_EQ(canonical("gpu a memory=0.5\ngpu g0 g1\nnode s multicast\nnet w\nlink a s 370.8 1.75\n"
+                      "link g0..g1 s 10 1\noneway s w 2 0\noneway w g0 0.000001 3\n"
+                      "route a g0 via s\n"),
+            wanted);
+  EXPECT_EQ(canonical("gpu a memory=.50 # a comment\r\n\ngpu g0..g1\nnode multicast s\nnet w\n"
+                      "oneway w g0 0.000001 3.0\noneway s w 2.000 0\nlink g1 s 010 1\n"
+                      "oneway s g0 10 1\noneway g0 s 10 1\nlink s a 370.8 1.75\n"
+                      "route g0 a via s\n"),
+            wanted);
+  EXPECT_EQ(canonical(wanted), wanted);
+}
+
+TEST(Canonical, ADifferenceIsSeen) {
+  const std::string base = "gpu a b\nlink a b 10 1\n";
+  for (const char* other :
+       {"gpu b a\nlink a b 10 1\n", "gpu a b\nlink a b 10.000001 1\n", "gpu a b\nlink a b 10 1.1\n",
+        "gpu a b memory=1\nlink a b 10 1\n", "gpu a b\noneway a b 10 1\noneway b a 10 2\n",
+        "gpu a b\nnode s\nlink a b 10 1\n"})
+    EXPECT_NE(canonical(other), canonical(base)) << other;
+}
+
+TEST(Canonical, KnownMachinesReadBack) {
+  for (const std::string& name : known_topologies()) {
+    const Topology first = load_topology(name);
+    const std::string text = canonical_text(first);
+    const Topology second = parse_topology(text, name);
+    EXPECT_EQ(canonical_text(second), text) << name;
+    EXPECT_EQ(first.ranks(), second.ranks());
+    EXPECT_EQ(first.links.size(), second.links.size());
+    Routes one(first), two(second);
+    for (int32_t to = 0; to < first.ranks(); ++to) {
+      EXPECT_DOUBLE_EQ(one.between(0, to).latency, two.between(0, to).latency);
+      EXPECT_EQ(one.between(0, to).mapped, two.between(0, to).mapped);
+    }
+  }
+}
+
+TEST(Canonical, HashesTellGraphsApart) {
+  EXPECT_NE(graph_hash(canonical_text(load_topology("dgx-h100"))),
+            graph_hash(canonical_text(load_topology("pcie-4"))));
+}
+
+}  // namespace
+}  // namespace tern::coll
