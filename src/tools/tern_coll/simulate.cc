@@ -113,15 +113,16 @@ int simulate(const Options& options) {
   if (ranks > topology.ranks())
     throw Error(MPI_ERR_ARG, strf("%d ranks, but %s has %d GPUs", ranks, options.topology.c_str(),
                                   topology.ranks()));
+  const std::shared_ptr<const coll::Plan> plan = plan_of(options, row);
   const coll::Levels levels = levels_on(topology, options, ranks);
   const coll::Levels* const told = levels.empty() ? nullptr : &levels;
-  if (!coll::serves(row, ranks, told))
+  if (!coll::serves(row, ranks, told, plan.get()))
     throw Error(MPI_ERR_ARG,
                 strf("%s %s does not serve %d ranks%s; tern_coll list prints its needs",
                      coll::name_of(row.collective), row.name, ranks,
                      told == nullptr ? " on one host (--levels=4 makes hosts of 4)" : ""));
   const std::vector<coll::Schedule> schedules =
-      schedules_of(options, row, ranks, std::max(options.root, 0) % ranks, told);
+      schedules_of(options, row, ranks, std::max(options.root, 0) % ranks, told, plan.get());
   coll::Simulation what{
       .engine = options.stream ? coll::SimulatedEngine::kStream : coll::SimulatedEngine::kHost,
       .bytes = static_cast<double>(options.bytes),
