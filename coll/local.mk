@@ -43,6 +43,7 @@ coll_sources += coll/forest/certify.cc
 coll_sources += coll/forest/plan.cc
 coll_sources += coll/forest/form.cc
 coll_sources += coll/forest/store.cc
+coll_sources += coll/forest/forest_plan.cc
 coll_sources += coll/forest/hierarchy.cc
 coll_sources += coll/algorithms/table.cc
 # The other files of coll/algorithms, compiled as one source.

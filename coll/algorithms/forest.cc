@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forest algorithms: one emission for all collectives.
-#include "coll/algorithms/forest.hpp"
-
+// Forest algorithms: blocks travel along packed trees (coll/forest), one emission for all
+// collectives. A tree of weight m carries m parts of its root's data. All ranks emit in the order
+// (phase, depth, tree), so both ends of an edge agree and waits form no circle. An allreduce
+// is a reduce_scatter, then an allgather.
 #include <algorithm>
 #include <deque>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
+#include "coll/forest/forest_plan.hpp"
 
 namespace tern::coll {
 namespace {
@@ -31,7 +33,7 @@ TreePlace place_in(const forest::Tree& tree, int32_t rank) {
   return place;
 }
 
-/// A step with one peer in one tree. Levels count hops from the first senders.
+/// A step with a peer in a tree. Levels count hops from the first senders.
 struct ForestMove {
   int32_t level, tree;
   int32_t peer;
@@ -48,7 +50,7 @@ int32_t lanes_for(const forest::Forests& forests) {
   return std::min(kMostForestLanes, static_cast<int32_t>(lanes));
 }
 
-/// Parts that arrive at a rank beside the first child's of each tree: a slot each, up to the
+/// Arriving parts beside the first child's of each tree get a slot each, up to the
 /// scratch limit of schedules.
 int32_t slots_for(const Builder& b, const forest::Forest& up, int32_t parts) {
   int32_t arriving = 0;
@@ -62,8 +64,9 @@ int32_t slots_for(const Builder& b, const forest::Forest& up, int32_t parts) {
 
 class ForestPhase {
  public:
-  ForestPhase(Builder& b, const forest::Forest& forest, int32_t lanes, int32_t parts)
-      : b_(b), whole_(b.collective()), forest_(forest), lanes_(lanes) {
+  ForestPhase(Builder& b, Collective whole, const forest::Forest& forest, int32_t lanes,
+              int32_t parts)
+      : b_(b), whole_(whole), forest_(forest), lanes_(lanes) {
     int32_t before = 0, root = -1;
     for (const forest::Tree& tree : forest.trees) {
       if (tree.root != root) before = 0;
@@ -86,7 +89,7 @@ class ForestPhase {
     }
   }
 
-  // A level's receives start before its sums, so no child waits for another.
+  // Receives of a level start before the sums, so no child waits for another.
   void sum_up(int32_t slots) {
     slots_ = slots;
     received_.assign(forest_.trees.size(), 0);
@@ -213,34 +216,52 @@ class ForestPhase {
   std::vector<int32_t> children_, received_;  // by tree, of this rank
 };
 
-void copy_own(Builder& b, int32_t parts) {
-  if (b.ranks() > 1 && reduces(b.collective())) return;
-  if (b.collective() == Collective::kAllgather)
+/// A single root's links wait for the deepest rank between passes.
+int32_t passes_at_once(Collective whole, const forest::Forests& forests) {
+  constexpr int32_t kMostAtOnce = 8;
+  const int32_t hops = forest::depth_of(forests[0]) + 1;
+  return rooted(whole) ? std::max(hops, Schedule::kAtOnce) : kMostAtOnce;
+}
+
+void copy_own(Builder& b, Collective whole, int32_t parts) {
+  if (b.ranks() > 1 && reduces(whole)) return;
+  if (whole == Collective::kAllgather)
     b.copy(Builder::input(0, parts), Builder::output(b.rank() * parts, parts));
-  else if (b.collective() != Collective::kBcast)
+  else if (whole != Collective::kBcast)
     b.copy(Builder::input(0, b.parts()), Builder::output(0, b.parts()));
 }
 
-}  // namespace
-
-void emit_forests(Builder& b, const forest::Forests& forests) {
-  const Collective whole = b.collective();
+void emit_forests(Builder& b, Collective whole, const forest::Forests& forests) {
   int32_t parts = 1;  // of a root's data
   for (const forest::Forest& forest : forests) parts = std::lcm(parts, forest.k);
   b.split(whole == Collective::kAllreduce ? b.ranks() * parts : parts);
+  b.at_once(passes_at_once(whole, forests));
   if (reduces(whole)) b.mirrors(1);
   const int32_t lanes = lanes_for(forests);
   const int32_t slots = reduces(whole) ? slots_for(b, forests[0], parts) : 0;
   b.stage(slots);
   b.lanes(lanes);
-  copy_own(b, parts);
+  copy_own(b, whole, parts);
   for (const forest::Forest& forest : forests) {
-    ForestPhase phase(b, forest, lanes, parts);
+    ForestPhase phase(b, whole, forest, lanes, parts);
     if (reduces(forest.collective))
       phase.sum_up(slots);
     else
       phase.send_down();
   }
 }
+
+void along_forest(Builder& b, Collective whole) {
+  const auto& plan = static_cast<const forest::ForestPlan&>(*b.plan());
+  emit_forests(b, whole, plan.forests(whole, b.root()));
+}
+
+}  // namespace
+
+void bcast_forest(Builder& b) { along_forest(b, Collective::kBcast); }
+void reduce_forest(Builder& b) { along_forest(b, Collective::kReduce); }
+void allgather_forest(Builder& b) { along_forest(b, Collective::kAllgather); }
+void reduce_scatter_forest(Builder& b) { along_forest(b, Collective::kReduceScatter); }
+void allreduce_forest(Builder& b) { along_forest(b, Collective::kAllreduce); }
 
 }  // namespace tern::coll

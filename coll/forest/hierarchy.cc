@@ -6,7 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "coll/forest/plan.hpp"
 #include "coll/topology/routes.hpp"
 
 namespace tern::coll::forest {
@@ -95,7 +94,7 @@ bool are_equal(const std::vector<Host>& hosts) {
   });
 }
 
-/// A root's tree: to its place in all hosts, then along the host's tree in each.
+/// A tree from the root to the same place in all hosts, then along the host's tree.
 Tree repeated(const Tree& tree, const std::vector<Host>& hosts, int32_t root, int32_t ranks) {
   Tree made{root, tree.weight, std::vector<int32_t>(static_cast<size_t>(ranks), -1)};
   for (const Host& host : hosts)
@@ -109,7 +108,7 @@ Tree repeated(const Tree& tree, const std::vector<Host>& hosts, int32_t root, in
   return made;
 }
 
-/// The least time at which each link carries its trees.
+/// The least time in which the links carry all trees.
 Fraction time_of(const Forest& forest, const Topology& topology) {
   Routes routes(topology);
   std::vector<int64_t> loads(topology.links.size(), 0);
@@ -134,10 +133,11 @@ Fraction time_of(const Forest& forest, const Topology& topology) {
 
 }  // namespace
 
-std::optional<Forest> make_in_hosts(const Topology& topology, Collective collective) {
+std::optional<Forest> make_in_hosts(const Topology& topology, Collective collective,
+                                    const std::function<Forest(const Topology& host)>& make) {
   const std::vector<Host> hosts = hosts_of(topology);
   if (rooted(collective) || hosts.size() < 2 || !are_equal(hosts)) return {};
-  const Forest inside = make_forest(hosts[0].part, collective, 0);
+  const Forest inside = make(hosts[0].part);
   Forest made;
   made.collective = collective;
   made.gpus = topology.ranks();

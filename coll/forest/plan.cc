@@ -45,13 +45,16 @@ class Maker {
     if (turned(collective)) graph_ = graph_.turned();
     weights_ = root_weights(collective, graph_.gpus, root);
     bound_ = bound_of(graph_, weights_);
-    number_routes();
   }
 
   Forest run() {
     if (graph_.gpus == 1) return trivial();
-    if (graph_.gpus > kMostFlat)
-      if (std::optional<Forest> made = make_in_hosts(topology_, collective_)) return proved(*made);
+    if (graph_.gpus > kMostFlat) {
+      const auto make = [&](const Topology& host) { return make_forest(host, collective_, 0); };
+      const std::optional<Forest> made = make_in_hosts(topology_, collective_, make);
+      if (made) return proved(*made);
+    }
+    number_routes();
     std::optional<Forest> best;
     int tried = 0;
     for (const int32_t k : ks_by_share()) {

@@ -29,7 +29,7 @@ std::string plans_folder() {
   return home != nullptr && *home == '/' ? std::string(home) + "/.cache/tern/plans" : "";
 }
 
-/// Facts that decide a forest: the version, the graph, the routes' latencies, and the call.
+/// Facts behind a forest: the version, the graph, the routes' latencies, and the call.
 std::string words_of_call(const Topology& topology, Collective collective, int32_t root) {
   const std::vector<int32_t> numbers = node_numbers(topology);
   std::vector<std::string> links;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PlanStore: forests in a folder, a file each, for later jobs. A file is used only if this user
-// owns it, no other user can write it, its text is whole, and its forest is certified on the
-// machine: torn, stale and foreign files count as absent and are replaced.
+// PlanStore: forests in a folder, a file each, for later jobs. Conditions of use: this user owns
+// the file, no other user can write the file, the text is whole, and the forest is certified on the
+// machine. Torn, stale and foreign files count as absent and are replaced.
 // Threads and processes: any; files are renamed into place, so readers see whole files.
 #pragma once
 

@@ -20,7 +20,6 @@ class Builder {
           const Levels* levels = nullptr, std::shared_ptr<const Neighbors> neighbors = {},
           int32_t others = 0, const Plan* plan = nullptr);
 
-  [[nodiscard]] Collective collective() const noexcept { return made_.collective; }
   [[nodiscard]] int32_t ranks() const noexcept { return made_.ranks; }
   [[nodiscard]] int32_t rank() const noexcept { return made_.rank; }
   /// others() counts remote ranks, numbered as peers from ranks() on.

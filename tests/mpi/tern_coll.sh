@@ -36,7 +36,7 @@ count = lambda what: sum(what in word for word in words)
 assert (count('put'), count('reduce'), count('credit'), len(words)) == (4 * 4, 2 * 4, 4, 7 * 4), words"
 check "a picture of every algorithm" eval 'tern_coll list | tail -n +2 | while read -r what name rest; do
   case $name in flat*) continue ;; esac  # no schedule
-  tern_coll draw "$what" "$name" --ranks=8 --levels=4 >picture.svg && python3 -c "
+  tern_coll draw "$what" "$name" --ranks=8 --levels=4 --topology=dgx-h100 >picture.svg && python3 -c "
 import xml.etree.ElementTree as tree; tree.parse(\"picture.svg\")" || exit 1; done'
 check "a simulation prints time, bandwidth and the busiest link" says '^busiest  gpu0 -> nvswitch: 9[0-9].*% of 370.8 GB/s' \
   tern_coll simulate allreduce two_shot --bytes=256m --topology=dgx-h100 --engine=stream
@@ -48,6 +48,12 @@ check "the bound of an allreduce names its phases" says '^busbw bound 5.00 GB/s 
   tern_coll bound allreduce --topology=line
 check "trees at the bound, away from the root" says '^  a 1/1: a>b b>c$' tern_coll forest bcast --topology=line
 check "trees to the root" says '^  c 1/1: a>b b>c$' tern_coll forest reduce --topology=line --root=2
+check "trees are proved" says '^proved  *allreduce forest: 1 shapes of 3 to 3 ranks' tern_coll verify allreduce forest --topology=line
+check "trees are proved as puts, too" says '^proved  *allgather forest: 4 shapes of 8 to 8 ranks' \
+  tern_coll verify allgather forest --topology=dgx-h100 --engine=stream
+check "trees without a machine" says '^no topology  *bcast forest' tern_coll verify bcast forest
+check "trees are simulated near the bound" says '^busbw  *5.0 GB/s' tern_coll simulate bcast forest --bytes=64m --topology=line
+check "the list names the need of a machine" says '^allreduce  *forest .*a given topology' tern_coll list allreduce
 check "a collective without a bound lists those with one" fails 2 'bcast, reduce, allgather' tern_coll bound alltoall --topology=line
 check "a root without a GPU" fails 2 'root=3, but line has 3 GPUs' tern_coll forest bcast --topology=line --root=3
 check "a bound without a machine" fails 2 'bound needs --topology' tern_coll bound

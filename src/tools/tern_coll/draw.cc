@@ -134,16 +134,18 @@ int draw(const Options& options) {
     throw Error(MPI_ERR_ARG,
                 "draw needs a collective and an algorithm; tern_coll list prints both");
   const coll::Algorithm& row = *rows_of(options)[0];
-  const int32_t ranks = options.most_ranks == 0 ? 8 : options.most_ranks;
+  const std::shared_ptr<const coll::Plan> plan = plan_of(options, row);
+  const int32_t planned = plan == nullptr ? 8 : plan->ranks();
+  const int32_t ranks = options.most_ranks == 0 ? planned : options.most_ranks;
   const int32_t root = std::max(options.root, 0) % ranks;
   coll::Levels levels;
   const coll::Levels* told = levels_of(options, ranks, &levels);
-  if (!coll::serves(row, ranks, told))
+  if (!coll::serves(row, ranks, told, plan.get()))
     throw Error(MPI_ERR_ARG,
                 strf("%s %s does not serve %d ranks%s; tern_coll list prints its needs",
                      coll::name_of(row.collective), row.name, ranks,
                      told == nullptr ? " on one host (--levels=4 makes hosts of 4)" : ""));
-  std::vector<Schedule> schedules = schedules_of(options, row, ranks, root, told);
+  std::vector<Schedule> schedules = schedules_of(options, row, ranks, root, told, plan.get());
   if (options.stream) schedules = coll::lower(schedules, [](int32_t, int32_t) { return true; });
   std::string title = strf("%s, %s, %d ranks", coll::name_of(row.collective), row.name, ranks);
   if (coll::neighborly(row.collective)) title += ", " + neighbors_in(options);

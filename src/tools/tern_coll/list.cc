@@ -17,7 +17,8 @@ std::string limits_of(const coll::Algorithm& row) {
                 {coll::kLevels, "several hosts"},
                 {coll::kEqualHosts, "of one size"},
                 {coll::kHostsInOrder, "of consecutive ranks"},
-                {coll::kShared, "one host, blocking"}};
+                {coll::kShared, "one host, blocking"},
+                {coll::kPlan, "a given topology"}};
   std::string text;
   for (const auto& word : kWords)
     if ((row.limits & word.limit) != 0)

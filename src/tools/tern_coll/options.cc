@@ -9,7 +9,9 @@
 #include "base/error.hpp"
 #include "base/param_names.hpp"
 #include "base/params.hpp"
+#include "coll/forest/forest_plan.hpp"
 #include "coll/schedule/level_words.hpp"
+#include "coll/topology/machines.hpp"
 #include "mpi.h"
 
 namespace tern::coll_tool {
@@ -185,7 +187,8 @@ std::vector<coll::Neighbors> neighbors_of(const std::string& word, int32_t ranks
 }
 
 std::vector<coll::Schedule> schedules_of(const Options& options, const coll::Algorithm& row,
-                                         int32_t ranks, int32_t root, const coll::Levels* levels) {
+                                         int32_t ranks, int32_t root, const coll::Levels* levels,
+                                         const coll::Plan* plan) {
   std::vector<coll::Schedule> schedules;
   if (coll::neighborly(row.collective)) {
     for (const coll::Neighbors& one :
@@ -194,8 +197,14 @@ std::vector<coll::Schedule> schedules_of(const Options& options, const coll::Alg
                                       std::make_shared<coll::Neighbors>(one)));
     return schedules;
   }
-  for (int32_t r = 0; r < ranks; ++r) schedules.push_back(coll::build(row, ranks, r, root, levels));
+  for (int32_t r = 0; r < ranks; ++r)
+    schedules.push_back(coll::build(row, ranks, r, root, levels, plan));
   return schedules;
+}
+
+std::shared_ptr<const coll::Plan> plan_of(const Options& options, const coll::Algorithm& row) {
+  if ((row.limits & coll::kPlan) == 0 || options.topology.empty()) return nullptr;
+  return std::make_shared<coll::forest::ForestPlan>(coll::load_topology(options.topology));
 }
 
 void write_output(const Options& options, const std::string& text) {

@@ -2,6 +2,7 @@
 // The command line of tern_coll: a command, a collective, an algorithm, and options.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,11 @@ struct Options {
 [[nodiscard]] std::vector<const coll::Algorithm*> rows_of(const Options& options);
 [[nodiscard]] std::vector<coll::Schedule> schedules_of(const Options& options,
                                                        const coll::Algorithm& row, int32_t ranks,
-                                                       int32_t root, const coll::Levels* levels);
+                                                       int32_t root, const coll::Levels* levels,
+                                                       const coll::Plan* plan = nullptr);
+/// The plan of --topology for a row with kPlan, else null. Throws tern::Error.
+[[nodiscard]] std::shared_ptr<const coll::Plan> plan_of(const Options& options,
+                                                        const coll::Algorithm& row);
 /// Returns null without levels, or if the levels are meaningless for so many ranks. `made` owns the
 /// result.
 [[nodiscard]] const coll::Levels* levels_of(const Options& options, int32_t ranks,

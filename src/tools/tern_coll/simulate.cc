@@ -133,7 +133,8 @@ std::string report(const Options& options, const coll::Algorithm& row, int32_t r
 
 /// Host schedules of a row with a symmetry are not all built.
 std::string simulate_row(const Options& options, const coll::Algorithm& row, int32_t ranks,
-                         const coll::Topology& topology, const coll::Levels* levels) {
+                         const coll::Topology& topology, const coll::Levels* levels,
+                         const coll::Plan* plan) {
   const coll::Simulation what{
       .engine = options.stream ? coll::SimulatedEngine::kStream : coll::SimulatedEngine::kHost,
       .bytes = static_cast<double>(options.bytes),
@@ -141,10 +142,10 @@ std::string simulate_row(const Options& options, const coll::Algorithm& row, int
           static_cast<double>(options.chunk < 0 ? static_cast<int64_t>(row.chunk) : options.chunk),
       .fit = options.chunk < 0};
   const int32_t root = std::max(options.root, 0) % ranks;
-  if (!options.stream && !coll::neighborly(row.collective))
+  if (!options.stream && plan == nullptr && !coll::neighborly(row.collective))
     return report(options, row, ranks, topology,
                   coll::simulate(coll::Pattern::of(row, ranks, root, levels), topology, what));
-  const std::vector<coll::Schedule> schedules = schedules_of(options, row, ranks, root, levels);
+  const std::vector<coll::Schedule> schedules = schedules_of(options, row, ranks, root, levels, plan);
   const std::string text =
       report(options, row, ranks, topology, coll::simulate(schedules, topology, what));
   return options.stream ? text + driver_in_words(schedules, topology, options.bytes) : text;
@@ -186,14 +187,15 @@ int simulate(const Options& options) {
   if (ranks > topology.ranks())
     throw Error(MPI_ERR_ARG, strf("%d ranks, but %s has %d GPUs", ranks,
                                   name_of_machine(options).c_str(), topology.ranks()));
+  const std::shared_ptr<const coll::Plan> plan = plan_of(options, row);
   const coll::Levels levels = levels_on(topology, options, ranks);
   const coll::Levels* const told = levels.empty() ? nullptr : &levels;
-  if (!coll::serves(row, ranks, told))
+  if (!coll::serves(row, ranks, told, plan.get()))
     throw Error(MPI_ERR_ARG,
                 strf("%s %s does not serve %d ranks%s; tern_coll list prints its needs",
                      coll::name_of(row.collective), row.name, ranks,
                      told == nullptr ? " on one host (--levels=4 makes hosts of 4)" : ""));
-  write_output(options, simulate_row(options, row, ranks, topology, told));
+  write_output(options, simulate_row(options, row, ranks, topology, told, plan.get()));
   return 0;
 }
 

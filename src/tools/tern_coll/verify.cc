@@ -42,19 +42,19 @@ std::vector<int32_t> roots_of(const Options& options, const coll::Algorithm& row
 }
 
 void prove(const Options& options, const coll::Algorithm& row, int32_t ranks,
-           const coll::Levels* levels, Tally* tally) {
-  if (!coll::serves(row, ranks, levels)) return;
+           const coll::Levels* levels, const coll::Plan* plan, Tally* tally) {
+  if (!coll::serves(row, ranks, levels, plan)) return;
   const std::string on = levels == nullptr ? "" : ", " + levels->text();
   for (const int32_t root : roots_of(options, row, ranks)) {
     const std::string shape = strf("%d ranks, root %d%s", ranks, root, on.c_str());
     if (!options.stream) {
-      count(coll::verify(row, ranks, root, levels), shape, tally);
+      count(coll::verify(row, ranks, root, levels, plan), shape, tally);
       continue;
     }
     for (const Edges& edges : kEdges) {
       const auto mapped = [&](int32_t from, int32_t to) { return edges.has(ranks, from, to); };
-      count(coll::verify_lowered(row, ranks, root, levels, mapped), shape + ", " + edges.words,
-            tally);
+      count(coll::verify_lowered(row, ranks, root, levels, mapped, plan),
+            shape + ", " + edges.words, tally);
     }
   }
 }
@@ -93,7 +93,8 @@ std::vector<const coll::Algorithm*> provable_rows(const Options& options) {
 
 // Without --levels or --neighbors, two-level algorithms are tried on several machines and
 // neighbourhoods on several topologies.
-void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks, Tally* tally) {
+void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks,
+               const coll::Plan* plan, Tally* tally) {
   if (options.stream && !lowered(row)) return;
   if (coll::neighborly(row.collective)) {
     for (const char* word : {"ring", "grid", "torus", "random", "dense"})
@@ -105,10 +106,10 @@ void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks
   coll::Levels levels;
   const coll::Levels* given = levels_of(options, ranks, &levels);
   if ((row.limits & coll::kLevels) == 0 || given != nullptr)
-    return prove(options, row, ranks, given, tally);
+    return prove(options, row, ranks, given, plan, tally);
   for (const std::vector<int32_t>& sizes : {std::vector<int32_t>{2}, {4}, {8, 2}}) {
     levels = coll::Levels::from_sizes(ranks, sizes);
-    if (!levels.empty()) prove(options, row, ranks, &levels, tally);
+    if (!levels.empty()) prove(options, row, ranks, &levels, plan, tally);
   }
 }
 
@@ -116,17 +117,21 @@ void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks
 
 int verify(const Options& options) {
   Tally all;
-  const int32_t least = options.least_ranks == 0 ? 1 : options.least_ranks;
-  const int32_t most = options.most_ranks == 0 ? 32 : options.most_ranks;
   if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);
   for (const coll::Algorithm* row : provable_rows(options)) {
     Tally tally;
-    for (int32_t ranks = least; ranks <= most; ++ranks) prove_row(options, *row, ranks, &tally);
-    const char* verdict = !coll::has_schedule(*row)          ? "no schedule"
-                          : options.stream && !lowered(*row) ? "not lowered"
-                          : tally.faults != 0                ? "WRONG"
-                          : tally.shapes == 0                ? "serves none"
-                                                             : "proved";
+    int32_t least = options.least_ranks == 0 ? 1 : options.least_ranks;
+    int32_t most = options.most_ranks == 0 ? 32 : options.most_ranks;
+    const std::shared_ptr<const coll::Plan> plan = plan_of(options, *row);
+    if (plan != nullptr && options.most_ranks == 0) least = most = plan->ranks();
+    for (int32_t ranks = least; ranks <= most; ++ranks)
+      prove_row(options, *row, ranks, plan.get(), &tally);
+    const char* verdict = !coll::has_schedule(*row)                             ? "no schedule"
+                          : options.stream && !lowered(*row)                    ? "not lowered"
+                          : tally.faults != 0                                   ? "WRONG"
+                          : (row->limits & coll::kPlan) != 0 && plan == nullptr ? "no topology"
+                          : tally.shapes == 0                                   ? "serves none"
+                                                                                : "proved";
     std::printf("%-11s %s %s: %d shapes of %d to %d ranks, %lld messages\n", verdict,
                 coll::name_of(row->collective), row->name, tally.shapes, least, most,
                 static_cast<long long>(tally.messages));

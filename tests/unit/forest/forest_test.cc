@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "coll/forest/form.hpp"
+#include "coll/forest/hierarchy.hpp"
 #include "coll/forest/pack.hpp"
 #include "coll/forest/split.hpp"
 #include "tests/unit/forest/graphs.hpp"
@@ -38,8 +39,9 @@ TEST(Forest, OfKnownMachinesIsNearTheBound) {
       EXPECT_LE(made.share(), 1) << known.name << ", " << name_of(what);
       EXPECT_LE(made.k, kMostTrees);
       const bool hosts = known.name[1] == 'x';
-      if (what == Collective::kAllgather && topology.ranks() >= 16)
+      if (what == Collective::kAllgather && topology.ranks() >= 16) {
         EXPECT_LE(depth_of(made), hosts ? 2 : 10) << known.name;
+      }
     }
   }
 }
@@ -63,6 +65,30 @@ TEST(Forest, OfRandomGraphsIsCertified) {
     }
   }
   EXPECT_GT(made_of, 5 * refused);
+}
+
+std::optional<Forest> joined(const Topology& topology, Collective what) {
+  return make_in_hosts(topology, what,
+                       [&](const Topology& host) { return make_forest(host, what, 0); });
+}
+
+// Above 64 GPUs: one host's forest, joined by rails; hosts that differ are packed flat.
+TEST(Forest, JoinsEqualHosts) {
+  for (const int nets : {2, 8}) {
+    const Topology topology = parse_topology(hosts_text(16, nets, 450, 50), "16x8");
+    for (const Collective what : {Collective::kAllgather, Collective::kReduceScatter}) {
+      const Forest made = make_forest(topology, what, 0);
+      EXPECT_EQ(certify(made, topology), "");
+      EXPECT_GE(made.share(), 0.95) << nets;
+      EXPECT_EQ(depth_of(made), 2);
+    }
+  }
+  std::string text = hosts_text(3, 8, 450, 50);
+  EXPECT_TRUE(joined(parse_topology(text, "3x8"), Collective::kAllgather));
+  EXPECT_FALSE(joined(parse_topology(text, "3x8"), Collective::kBcast));
+  text.replace(text.find("h1g0..h1g7 h1sw 450"), 19, "h1g0..h1g7 h1sw 449");
+  EXPECT_FALSE(joined(parse_topology(text, "3x8"), Collective::kAllgather));
+  EXPECT_FALSE(joined(machine("torus-4x4x4"), Collective::kAllgather));
 }
 
 TEST(Forest, OfASingleGpuHasATreeWithoutEdges) {
@@ -177,8 +203,8 @@ TEST(Certificate, CatchesFaults) {
   EXPECT_EQ(seen.size(), 12U);
 }
 
-// Each edge moved to another parent: an overloaded link, a circle, or a forest that is right by
-// its loads, which the test counts itself.
+// Each edge moves to another parent: an overloaded link, a circle, or a correct forest by the loads
+// of the test's own count.
 TEST(Certificate, CatchesEveryOverload) {
   const Topology topology = machine("dgx-1v");
   const Forest right = make_forest(topology, Collective::kBcast, 0);

@@ -112,8 +112,8 @@ TEST_F(StoreTest, FollowsTheUsersCache) {
   ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder_.c_str(), 1), 0);
   EXPECT_EQ(PlanStore("auto").folder(), folder_ + "/tern/plans");
   ASSERT_EQ(::setenv("XDG_CACHE_HOME", "relative", 1), 0);
-  ASSERT_EQ(::setenv("HOME", "/home/a", 1), 0);
-  EXPECT_EQ(PlanStore("auto").folder(), "/home/a/.cache/tern/plans");
+  ASSERT_EQ(::setenv("HOME", folder_.c_str(), 1), 0);
+  EXPECT_EQ(PlanStore("auto").folder(), folder_ + "/.cache/tern/plans");
   ASSERT_EQ(::unsetenv("XDG_CACHE_HOME"), 0);
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// ForestPlan: forests at first use.
+#include "coll/forest/forest_plan.hpp"
+
+#include <optional>
+
+#include "base/error.hpp"
+#include "coll/forest/plan.hpp"
+
+namespace tern::coll::forest {
+
+ForestPlan::ForestPlan(Topology topology, PlanStore store)
+    : Plan("forest", topology.ranks()), topology_(std::move(topology)), store_(std::move(store)) {}
+
+bool ForestPlan::serves(Collective collective) const noexcept {
+  return collective == Collective::kBcast || collective == Collective::kReduce ||
+         collective == Collective::kAllgather || collective == Collective::kReduceScatter ||
+         collective == Collective::kAllreduce;
+}
+
+std::string ForestPlan::text() const { return strf("forest of %d GPUs", ranks()); }
+
+const Forest& ForestPlan::forest(Collective collective, int32_t root) const {
+  if (!rooted(collective)) root = 0;
+  const std::pair key{collective, root};
+  const auto found = made_.find(key);
+  if (found != made_.end()) return found->second;
+  std::optional<Forest> one = store_.load(topology_, collective, root);
+  if (!one) {
+    one = make_forest(topology_, collective, root);
+    store_.keep(topology_, *one);
+  }
+  return made_.emplace(key, std::move(*one)).first->second;
+}
+
+Forests ForestPlan::forests(Collective collective, int32_t root) const {
+  const std::scoped_lock held(lock_);
+  if (collective != Collective::kAllreduce) return {forest(collective, root)};
+  return {forest(Collective::kReduceScatter, 0), forest(Collective::kAllgather, 0)};
+}
+
+}  // namespace tern::coll::forest
