@@ -118,7 +118,8 @@ class Entry:
             return
         self.before += [f'const int pending = {pending};', f'FORT_ARRAY(int, old, pending ? {count} : 0);',
                         f'for (long i = 0; i < old_count; ++i) old[i] = {p.name}[i];']
-        self.after.append(f'if (pending) fort_settle(old, {p.name}, {count});')
+        free = self.procedure.name == 'Request_free'
+        self.after.append('if (pending) fort_abandon(old[0]);' if free else f'if (pending) fort_settle(old, {p.name}, {count});')
 
     def status(self, p):
         self.pass_on(p, 'MPI_Status', f'fort_address({p.name})' if p.direction != 'in' else p.name)

@@ -79,20 +79,27 @@ void fort_settle(const int* before, const int* after, long count) {
     const int known = p && (gone || (p->persistent && p->active));
     pthread_mutex_unlock(&lock);
     if (!known || (!gone && !is_done(before[i]))) continue;
-    struct pending* const found = find(before[i], gone);
+    struct pending* const found = find(before[i], 0);
     for (int s = 0; s < found->count; ++s) {
-      if (found->persistent && !gone) {
-        if (found->sections[s].ways & kFortWrite) fort_unpack(&found->sections[s]);
-      } else if (found->persistent) {
-        found->sections[s].ways &= ~kFortWrite;
+      if (!found->persistent)
         fort_close(&found->sections[s]);
-      } else {
-        fort_close(&found->sections[s]);
-      }
+      else if (found->sections[s].ways & kFortWrite)
+        fort_unpack(&found->sections[s]);
     }
     found->active = 0;
-    if (gone) free(found);
+    if (!found->persistent) free(found);
   }
+}
+
+// For MPI_Request_free. The copies of an active request stay: the library may still use them.
+void fort_abandon(int request) {
+  struct pending* const found = find(request, 1);
+  if (!found || found->active) return;
+  for (int s = 0; s < found->count; ++s) {
+    found->sections[s].ways &= ~kFortWrite;
+    fort_close(&found->sections[s]);
+  }
+  free(found);
 }
 
 void fort_starting(const int* requests, long count) {
