@@ -66,8 +66,7 @@ static int is_done(int request) {
          done;
 }
 
-// A request that is still there is complete after MPI_Request_get_status, or persistent. Its copies
-// are unpacked once.
+// For complete requests that remain: persistent requests, and others after MPI_Request_get_status.
 static void unpack_once(struct pending* p) {
   for (int s = 0; s < p->count; ++s)
     if (p->sections[s].ways & kFortWrite) fort_unpack(&p->sections[s]);
