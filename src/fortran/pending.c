@@ -20,6 +20,7 @@ struct pending {
 };
 int fort_pending;
 static struct pending* first;
+static struct pending* abandoned;  // freed while active
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void fort_keep(int request, int persistent, int count, struct fort_section** sections) {
@@ -97,8 +98,13 @@ void fort_settle(const int* before, const int* after, long count) {
 void fort_abandon(int request) {
   pthread_mutex_lock(&lock);
   struct pending* const found = find(request, 1);
+  const int active = found && found->active;
+  if (active) {
+    found->next = abandoned;
+    abandoned = found;
+  }
   pthread_mutex_unlock(&lock);
-  if (found && !found->active) release(found);
+  if (found && !active) release(found);
 }
 
 void fort_starting(const int* requests, long count) {
