@@ -58,9 +58,7 @@ class Entry:
             self.after.append(f'if (*outcount != MPI_UNDEFINED) for (int i = 0; i < *outcount; ++i) ++{p.name}[i];')
         else:
             self.pass_on(p, 'int', p.name)
-            self.after.append(f'if (code == MPI_SUCCESS && *{p.name} != MPI_UNDEFINED) ++*{p.name};'
-                              if p.name != 'index' or not self.procedure.name.endswith('any')
-                              else f'if (*{p.name} != MPI_UNDEFINED) ++*{p.name};')
+            self.after.append(f'if (*{p.name} != MPI_UNDEFINED) ++*{p.name};')
             self.before.append(f'*{p.name} = MPI_UNDEFINED;')
 
     def length(self, p):
@@ -118,7 +116,8 @@ class Entry:
             return
         self.before += [f'const int pending = {pending};', f'FORT_ARRAY(int, old, pending ? {count} : 0);',
                         f'for (long i = 0; i < old_count; ++i) old[i] = {p.name}[i];']
-        self.after.append(f'if (pending) fort_settle(old, {p.name}, {count});')
+        free = self.procedure.name == 'Request_free'
+        self.after.append('if (pending) fort_abandon(old[0]);' if free else f'if (pending) fort_settle(old, {p.name}, {count});')
 
     def status(self, p):
         self.pass_on(p, 'MPI_Status', f'fort_address({p.name})' if p.direction != 'in' else p.name)
@@ -222,7 +221,7 @@ def described(entry):
     call = f'FORT({plain})({", ".join([*given.values(), *ends, *hidden])});'
     lines.append(f'if ({bad}) fort_refuse(ierror, {bad}, "MPI_{p.name}");')
     if kept:
-        lines += [f'else {call.replace("ierror", "&code")}'.replace('else', 'int code = MPI_ERR_BUFFER;\n  if (!(' + bad + '))'),
+        lines += ['int code = MPI_ERR_BUFFER;', f'if (!({bad})) {call.replace("ierror", "&code")}',
                   f'struct fort_section* sections[] = {{{", ".join(f"&{q.name}_s" for q in p.buffers)}}};',
                   f'if (code == MPI_SUCCESS && ({" | ".join(f"{q.name}_s.ways" for q in p.buffers)}) & kFortCopied) {{',
                   f'  fort_keep(*request, {int(p.name.endswith(("_init", "_init_c")))}, {len(p.buffers)}, sections);',

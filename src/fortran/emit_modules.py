@@ -94,7 +94,7 @@ class Module:
             return ('type(c_ptr)', '') if self.f08 else ('integer(MPI_ADDRESS_KIND)', '')
         return {'flag': ('logical', array), 'index': ('integer', array), 'ranges': ('integer', '(3,*)'),
                 'string': ('character(len=*)', ''), 'strings': ('character(len=*)', '(*)'),
-                'string_rows': ('character(len=*)', '(*)' if not self.f08 else '(*)'),
+                'string_rows': ('character(len=*)', '(*)'),
                 'f_status': ('integer', '(MPI_STATUS_SIZE)'),
                 'detached': ('type(c_ptr)', '')}[p.kind]
 
@@ -105,10 +105,8 @@ class Module:
             return [f'      procedure({p.callback}) :: {p.name}' if self.f08 else f'      external :: {p.name}']
         kind, shape = self.declared(p)
         intent = ''
-        if self.f08 and p.kind != 'status' and p.name not in view.WITHOUT_INTENT or p.kind == 'status' and p.direction == 'in':
+        if p.direction == 'in' if p.kind == 'status' else self.f08 and p.name not in view.WITHOUT_INTENT:
             intent = f', intent({p.direction})'
-        if self.f08 and p.kind == 'status' and p.direction == 'in':
-            intent = ', intent(in)'
         return [f'      {kind}{intent} :: {p.name}{shape}']
 
     def choice(self, p):

@@ -142,6 +142,7 @@ extern int fort_pending;  // their number
 void fort_keep(int request, int persistent, int count, struct fort_section** sections);
 void fort_settle(const int* before, const int* after, long count);
 void fort_starting(const int* requests, long count);
+void fort_abandon(int request);
 
 static inline __attribute__((always_inline)) void fort_set(int* ierror, int code) {
   if (ierror) *ierror = code;

@@ -20,6 +20,7 @@ struct pending {
 };
 int fort_pending;
 static struct pending* first;
+static struct pending* abandoned;  // freed while active
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void fort_keep(int request, int persistent, int count, struct fort_section** sections) {
@@ -48,18 +49,15 @@ void fort_keep(int request, int persistent, int count, struct fort_section** sec
   pthread_mutex_unlock(&lock);
 }
 
-// Finds the entry of a request, and removes it from the list unless `remove` is 0 and the request
-// persistent.
+// Finds the entry of a request under the lock, and removes it from the list if `remove` is set.
 static struct pending* find(int request, int remove) {
-  pthread_mutex_lock(&lock);
   struct pending** at = &first;
   while (*at && (*at)->request != request) at = &(*at)->next;
   struct pending* const found = *at;
-  if (found && (remove || !found->persistent)) {
+  if (found && remove) {
     *at = found->next;
     __atomic_sub_fetch(&fort_pending, 1, __ATOMIC_RELEASE);
   }
-  pthread_mutex_unlock(&lock);
   return found;
 }
 
@@ -69,41 +67,53 @@ static int is_done(int request) {
          done;
 }
 
+// For complete requests that remain: persistent requests, and others after MPI_Request_get_status.
+static void unpack_once(struct pending* p) {
+  for (int s = 0; s < p->count; ++s)
+    if (p->sections[s].ways & kFortWrite) fort_unpack(&p->sections[s]);
+  p->active = 0;
+}
+
+static void release(struct pending* p) {
+  for (int s = 0; s < p->count; ++s) {
+    if (!p->active) p->sections[s].ways &= ~kFortWrite;  // unpacked already
+    fort_close(&p->sections[s]);
+  }
+  free(p);
+}
+
 void fort_settle(const int* before, const int* after, long count) {
   for (long i = 0; i < count; ++i) {
     if (before[i] == (int)(uintptr_t)MPI_REQUEST_NULL) continue;
     const int gone = after[i] != before[i];
     pthread_mutex_lock(&lock);
-    const struct pending* p = first;
-    while (p && p->request != before[i]) p = p->next;
-    const int known = p && (gone || (p->persistent && p->active));
-    pthread_mutex_unlock(&lock);
-    if (!known || (!gone && !is_done(before[i]))) continue;
     struct pending* const found = find(before[i], gone);
-    for (int s = 0; s < found->count; ++s) {
-      if (found->persistent && !gone) {
-        if (found->sections[s].ways & kFortWrite) fort_unpack(&found->sections[s]);
-      } else if (found->persistent) {
-        found->sections[s].ways &= ~kFortWrite;
-        fort_close(&found->sections[s]);
-      } else {
-        fort_close(&found->sections[s]);
-      }
-    }
-    found->active = 0;
-    if (gone) free(found);
+    if (found && !gone && found->active && is_done(before[i])) unpack_once(found);
+    pthread_mutex_unlock(&lock);
+    if (found && gone) release(found);
   }
 }
 
-void fort_starting(const int* requests, long count) {
-  for (long i = 0; i < count; ++i) {
-    pthread_mutex_lock(&lock);
-    struct pending* p = first;
-    while (p && p->request != requests[i]) p = p->next;
-    if (p) {
-      p->active = 1;
-      for (int s = 0; s < p->count; ++s) fort_pack(&p->sections[s]);
-    }
-    pthread_mutex_unlock(&lock);
+// For MPI_Request_free. The copies of an active request stay: the library may still use them.
+void fort_abandon(int request) {
+  pthread_mutex_lock(&lock);
+  struct pending* const found = find(request, 1);
+  const int active = found && found->active;
+  if (active) {
+    found->next = abandoned;
+    abandoned = found;
   }
+  pthread_mutex_unlock(&lock);
+  if (found && !active) release(found);
+}
+
+void fort_starting(const int* requests, long count) {
+  pthread_mutex_lock(&lock);
+  for (long i = 0; i < count; ++i) {
+    struct pending* const p = find(requests[i], 0);
+    if (!p) continue;
+    p->active = 1;
+    for (int s = 0; s < p->count; ++s) fort_pack(&p->sections[s]);
+  }
+  pthread_mutex_unlock(&lock);
 }

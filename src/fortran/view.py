@@ -57,12 +57,6 @@ class Param:
     length: str = None
     callback: str = ''  # of a callback: its abstract interface
     nonblocking: bool = False
-    root_only: bool = False
-
-    @property
-    def hidden(self):
-        """Has a hidden length in C."""
-        return self.kind in ('string', 'strings', 'string_rows')
 
 
 @dataclass
@@ -84,10 +78,6 @@ class Procedure:
     @property
     def buffers(self):
         return [p for p in self.params if p.kind == 'buffer']
-
-    @property
-    def c_name(self):
-        return self.name
 
 
 def kind_of(function, p, large):
@@ -125,15 +115,13 @@ def param_of(row, p, large):
         callback = p.kind.rstrip('*~') + ('_c' if large and p.kind.endswith('~') else '')
     array = p.array or kind in ('strings', 'string_rows', 'ranges') or p.name in WITHOUT_INTENT or (
         row.name == 'Comm_spawn_multiple' and p.name.startswith('array_of'))
-    return Param(p.name, kind, p.direction, array, p.length, callback, kind == 'buffer' and nonblocking(row), p.root_only)
+    return Param(p.name, kind, p.direction, array, p.length, callback, kind == 'buffer' and nonblocking(row))
 
 
 def procedures(rows):
     """All procedures; a row with large counts gives two."""
     for row in rows:
-        if row.extends or row.chapter == 'tool' or not row.gives_code and row.name.endswith(('_toint', '_fromint')):
-            continue
-        if row.name.endswith(('_toint', '_fromint')):
+        if row.extends or row.chapter == 'tool' or row.name.endswith(('_toint', '_fromint')):
             continue
         for large in (False, True) if row.has_large and not row.same_c else (False,):
             shown = [p for p in row.c_params(large) if (row.name, p.name) not in ABSENT]

@@ -11,7 +11,7 @@
 module exercises
   use mpi_f08
   implicit none
-  integer, parameter :: kinds = 36
+  integer, parameter :: kinds = 37
   integer :: rank, ranks, next, before
   integer(8) :: seed
   type(MPI_Comm) :: ring
@@ -170,6 +170,11 @@ contains
       call MPI_Irecv(d, 1, pair, before, 9, MPI_COMM_WORLD, requests(1))
       call MPI_Isend(s, 1, pair, next, 9, MPI_COMM_WORLD, requests(2))
       call MPI_Type_free(pair)
+      flag = .false.
+      do while (.not. flag)
+        call MPI_Request_get_status(requests(1), flag, status)
+      end do
+      d(1, 1, 1) = d(1, 1, 1) + 5  ! the data are here, and the later call must not bring them again
       call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
     case (34)  ! the begin of a section, also within a dimension
       i = max(1, n - 1)
@@ -178,6 +183,14 @@ contains
       call MPI_Sendrecv(s, 4 * n, MPI_BYTE, next, 11, d, 2 * n, MPI_INTEGER2, before, 11, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
     case (36)
       call MPI_Allreduce(MPI_IN_PLACE, d, n, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+    case (37)  ! an active request is freed
+      if (n < 4) return
+      call MPI_Type_vector(2, 1, 2, MPI_INTEGER, pair)
+      call MPI_Type_commit(pair)
+      call MPI_Isend(s, 1, pair, next, 12, MPI_COMM_WORLD, requests(1))
+      call MPI_Request_free(requests(1))
+      call MPI_Recv(d, 1, pair, before, 12, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+      call MPI_Type_free(pair)
     end select
   end subroutine
 end module
