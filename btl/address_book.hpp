@@ -47,6 +47,7 @@ class AddressBook {
  private:
   void take(const core::Peer& peer, std::string_view transport, uint32_t channel, void* to,
             size_t bytes);
+  [[nodiscard]] uint32_t agreed_hash() const;
   void check(const ConnectionInfo& info, uint32_t rank) const;
   [[nodiscard]] std::string of_stranger(const core::Peer& peer, const std::string& key) const;
 

@@ -51,6 +51,9 @@ class Coll final : UnderWay, ScheduleMaker {
   void force(const Algorithm& algorithm) noexcept { context_.selector.force(algorithm); }
   void set_hosts(Places::HostOf host_of) noexcept { context_.places.set_hosts(host_of); }
   void set_parts(Places::PartOf part_of) noexcept { context_.places.set_parts(part_of); }
+  void set_topology(std::shared_ptr<const JobTopology> topology) noexcept {
+    context_.topology = std::move(topology);
+  }
 
   void learn(const std::string& text, bool skips_sessions) { context_.learn(text, skips_sessions); }
 

@@ -2,6 +2,7 @@
 // Context: a channel's collective state shared by all executors. Lifetime: Coll.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "coll/comm_state.hpp"
@@ -11,6 +12,7 @@
 #include "coll/engine/refusal.hpp"
 #include "coll/flat/flights.hpp"
 #include "coll/select/select.hpp"
+#include "coll/topology/canonical.hpp"
 #include "coll/tuner.hpp"
 #include "core/process.hpp"
 
@@ -44,6 +46,7 @@ struct Context {
   core::Process& process;
   Selector selector;
   Places places;
+  std::shared_ptr<const JobTopology> topology;  // of TERN_TOPOLOGY; null: none
   bool checks = false;
   Refusals refusals;
   Executions executions;

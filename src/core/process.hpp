@@ -129,6 +129,7 @@ class Process {
 
   Progress::Shared waits;
 
+  uint64_t graph = 0;  // hash of TERN_TOPOLOGY's graph, equal on all ranks; 0: none
   static constexpr uint32_t kMostChannels = 8;
   void set_channels(uint32_t count);
   [[nodiscard]] uint32_t channel_count() const noexcept {

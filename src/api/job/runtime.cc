@@ -98,6 +98,8 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->pml = pmls_.back().get();
     channel->slabs = pmls_.back()->engine.transports.slabs();
   }
+  const auto topology = coll::job_topology(process.params.topology);
+  if (topology != nullptr) process.graph = topology->hash;
   process.node.numa = numa_here(process);
   publish_place(process);  // precedes the connection info, which publishes all
   hand_out_learnt();
@@ -117,6 +119,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     colls_.back()->set_hosts(
         [](core::Process& of, const core::Peer& peer) { return node_of(of, peer); });
     colls_.back()->set_parts(part_of);
+    colls_.back()->set_topology(topology);
     channel->coll = colls_.back().get();
   }
   if (boot.job().learnt != boot::Learnt::kFenced) learn();

@@ -24,7 +24,7 @@ constexpr Command kCommands[] = {
     {"draw", draw, "COLLECTIVE ALGORITHM [--ranks=N] [--root=N] [--output=FILE]  a picture (SVG)"},
     {"simulate", simulate,
      "COLLECTIVE ALGORITHM --bytes=N --topology=NAME [--ranks=N]  time on a model of a machine"},
-    {"topology", topology, "FILE|NAME  canonical text of a graph"},
+    {"topology", topology, "FILE|NAME  the graph of TERN_TOPOLOGY, as ranks compare it"},
     {"tune", tune,
      "[COLLECTIVE [ALGORITHM]] [--device] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
     {"show", show, "[COLLECTIVE]  lines measured by jobs on this machine (TERN_COLL_TUNE)"},
