@@ -215,7 +215,7 @@ constexpr Algorithm kTable[] = {
              return piped({k, (2 + more) * s.n, k, (2 + more) * s.n, s.n * (1 + folds(s.p)), s.n / s.p, pow2(s.p)}); }, "De Sensi et al. 2024"},
   {kAllreduce, "by_levels", allreduce_by_levels, kCommutative | kLevels | kEqualGroups, 128 * kKi, "2 (q - 1) between hosts, 2 g within; 2 n / g between, 2 n within",
    [](S s) { const double g = per_host(s), away = 2 * s.n / g * (s.hosts - 1) / s.hosts;
-             return levels({2 * (s.hosts - 1), away, 2 * (s.hosts - 1), away, s.n / g, 0, s.p},
+             return levels({2 * (s.hosts - 1), away, 2 * (s.hosts - 1), away, s.n / g, 0, s.hosts == 2 ? g : s.p},
                            {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g, s.n * (g - 1) / g, 0}); }, "Cho et al. 2019"},
   {kAllreduce, "flat", nullptr, kShared, 0, "1; p n",
    [](S s) { return flat_all(s, 1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
