@@ -87,11 +87,17 @@ void AddressBook::check(const ConnectionInfo& info, uint32_t rank) const {
     throw Error(MPI_ERR_OTHER, strf("rank %u has wire version %u, but this rank has %u: run all "
                                     "ranks with the same installation of Tern",
                                     rank, info.wire_version, kWireVersion));
-  if (info.parameter_hash != process_.params.shared_hash())
+  if (info.parameter_hash != process_.params.shared_hash()) {
+    const std::string& file = process_.params.topology;
+    const std::string graph = file.empty() ? "none"
+                                           : strf("%s, %016llx", file.c_str(),
+                                                  static_cast<unsigned long long>(process_.params.graph));
     throw Error(MPI_ERR_OTHER,
-                strf("rank %u and this rank differ in parameters that must be equal on all ranks; "
+                strf("rank %u and this rank differ in parameters that must be equal on all ranks, "
+                     "or in the graph of TERN_TOPOLOGY (here %s; tern_coll topology prints it); "
                      "set them with mpirun -genv. The parameters are %s",
-                     rank, process_.params.shared_in_words().c_str()));
+                     rank, graph.c_str(), process_.params.shared_in_words().c_str()));
+  }
   constexpr uint32_t kMost = core::Process::kMostChannels;
   if (info.channels == 0 || info.channels > kMost || (info.channels & (info.channels - 1)) != 0)
     throw Error(MPI_ERR_OTHER,

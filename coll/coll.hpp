@@ -51,6 +51,8 @@ class Coll final : UnderWay, ScheduleMaker {
   void force(const Algorithm& algorithm) noexcept { context_.selector.force(algorithm); }
   void set_hosts(Places::HostOf host_of) noexcept { context_.places.set_hosts(host_of); }
   void set_parts(Places::PartOf part_of) noexcept { context_.places.set_parts(part_of); }
+  /// The plan of the whole job, for communicators of all ranks in the job's order; or null.
+  void set_plan(std::shared_ptr<const Plan> plan) noexcept { context_.plan = std::move(plan); }
 
   void learn(const std::string& text, bool skips_sessions) { context_.learn(text, skips_sessions); }
 

@@ -79,12 +79,18 @@ Question question_of(const Operation& operation) noexcept {
   return question;
 }
 
+bool in_job_order(const core::Communicator& communicator) noexcept {
+  return !communicator.inter() && communicator.group().identity();
+}
+
 CommState& Context::state_of(core::Communicator& communicator) {
   if (communicator.coll == nullptr) {
     auto made = std::make_unique<CommState>(communicator, flights);
     made->levels = places.of(communicator);
     made->shares_memory = made->levels == nullptr && !checks && shares_memory(communicator);
     made->hints = hints_of(communicator);
+    if (plan != nullptr && communicator.size() == plan->ranks() && in_job_order(communicator))
+      made->plan = plan;
     CommState& state = *made;
     communicator.coll = std::move(made);
     refusals.catch_up(state);

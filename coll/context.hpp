@@ -2,6 +2,7 @@
 // Context: a channel's collective state shared by all executors. Lifetime: Coll.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "coll/comm_state.hpp"
@@ -44,6 +45,7 @@ struct Context {
   core::Process& process;
   Selector selector;
   Places places;
+  std::shared_ptr<const Plan> plan;  // of the job; null: none
   bool checks = false;
   Refusals refusals;
   Executions executions;

@@ -28,7 +28,7 @@ constexpr int32_t kEmpty = -1;
 constexpr size_t kMostFileLanes = 64;
 constexpr size_t kMostSources = 15;  // beside the destination
 
-using Way = std::tuple<int32_t, int32_t, int32_t>;  // sender, receiver, channel
+using FileWay = std::tuple<int32_t, int32_t, int32_t>;  // sender, receiver, channel
 
 struct Cells {
   int32_t at, count;
@@ -40,9 +40,9 @@ struct Message {
 };
 
 // A pair of GPUs numbers the channels between them: lane 0, 1, ...
-class WayLanes {
+class FileLanes {
  public:
-  explicit WayLanes(const MscclFile& file) {
+  explicit FileLanes(const MscclFile& file) {
     std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> channels;
     for (int32_t g = 0; g < file.ranks(); ++g)
       for (const MscclBlock& block : file.gpus[static_cast<size_t>(g)].blocks)
@@ -58,11 +58,11 @@ class WayLanes {
     TERN_ASSERT(most_ <= kMostFileLanes);
   }
 
-  [[nodiscard]] uint8_t of(const Way& way) const { return lanes_.at(way); }
+  [[nodiscard]] uint8_t of(const FileWay& way) const { return lanes_.at(way); }
   [[nodiscard]] int32_t most() const noexcept { return static_cast<int32_t>(most_); }
 
  private:
-  std::map<Way, uint8_t> lanes_;
+  std::map<FileWay, uint8_t> lanes_;
   size_t most_ = 1;
 };
 
@@ -271,7 +271,7 @@ class Translation {
 
   void send(const MscclPlace& p, Cells from) {
     const MscclBlock& block = block_of(p);
-    const Way way{p.gpu, block.send, block.channel};
+    const FileWay way{p.gpu, block.send, block.channel};
     const Memory& memory = memories_[index(p.gpu)];
     const bool direct = direct_[way][sent_[way]++];
     Message message;
@@ -293,7 +293,7 @@ class Translation {
 
   void receive(const MscclPlace& p, Cells to) {
     const MscclBlock& block = block_of(p);
-    const Way way{block.recv, p.gpu, block.channel};
+    const FileWay way{block.recv, p.gpu, block.channel};
     const Message message = std::move(messages_[way].front());
     messages_[way].pop_front();
     if (static_cast<int32_t>(message.chunks.size()) != to.count)
@@ -400,13 +400,13 @@ class Translation {
   }
 
   const MscclFile& file_;
-  WayLanes lanes_;
+  FileLanes lanes_;
   std::unique_ptr<FilePlan> plan_;
   std::vector<Memory> memories_;
   std::vector<std::vector<Cells>> operands_;  // by rank and thread block: half of the slots
-  std::map<Way, std::vector<char>> direct_;   // receives go straight to the vector
-  std::map<Way, size_t> sent_;
-  std::map<Way, std::deque<Message>> messages_;  // on their way
+  std::map<FileWay, std::vector<char>> direct_;   // receives go straight to the vector
+  std::map<FileWay, size_t> sent_;
+  std::map<FileWay, std::deque<Message>> messages_;  // on their way
   std::vector<Sums> sums_;
 };
 

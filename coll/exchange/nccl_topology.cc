@@ -57,7 +57,7 @@ double nvlink_rate(int64_t capability) {
   return 0;
 }
 
-std::string decimal(double value) {
+std::string rate_text(double value) {
   std::string text = strf("%.6f", value);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
@@ -303,7 +303,7 @@ class TopologyWriter {
   void link(const char* kind, const std::string& from, const std::string& to, double bandwidth,
             const char* latency) {
     text_ +=
-        std::string(kind) + " " + from + " " + to + " " + decimal(bandwidth) + " " + latency + "\n";
+        std::string(kind) + " " + from + " " + to + " " + rate_text(bandwidth) + " " + latency + "\n";
   }
 
   void write_host(int32_t host) {

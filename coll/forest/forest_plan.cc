@@ -13,9 +13,16 @@ ForestPlan::ForestPlan(Topology topology, PlanStore store)
     : Plan("forest", topology.ranks()), topology_(std::move(topology)), store_(std::move(store)) {}
 
 bool ForestPlan::serves(Collective collective) const noexcept {
-  return collective == Collective::kBcast || collective == Collective::kReduce ||
-         collective == Collective::kAllgather || collective == Collective::kReduceScatter ||
-         collective == Collective::kAllreduce;
+  if (collective != Collective::kBcast && collective != Collective::kReduce &&
+      collective != Collective::kAllgather && collective != Collective::kReduceScatter &&
+      collective != Collective::kAllreduce)
+    return false;
+  try {
+    (void)forests(collective, 0);
+    return true;
+  } catch (...) {  // no forest on this graph, or no memory
+    return false;
+  }
 }
 
 std::string ForestPlan::text() const { return strf("forest of %d GPUs", ranks()); }

@@ -227,7 +227,7 @@ const Algorithm& Selector::by_model(const Question& question) const noexcept {
   const Algorithm* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const Algorithm& row : algorithms(question.collective)) {
-    if (!can(row, question)) continue;
+    if ((row.limits & kPlan) != 0 || !can(row, question)) continue;
     const double time = model_.predict(row, question);
     if (best != nullptr && time >= least) continue;
     best = &row;
@@ -251,7 +251,7 @@ std::vector<const Algorithm*> Selector::candidates(const Question& question,
     if (rule.algorithm != nullptr && rule.wire == Wire::kAuto && rule.fits(question))
       add(rule.algorithm);
   for (const Algorithm& row : algorithms(question.collective))
-    if (can(row, question)) others.push_back(&row);
+    if ((row.limits & kPlan) == 0 && can(row, question)) others.push_back(&row);
   std::sort(others.begin(), others.end(), [&](auto* a, auto* b) { return time(a) < time(b); });
   const double most = kNear * time(others.front());
   for (const Algorithm* row : others) add(row);

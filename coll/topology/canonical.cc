@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "coll/topology/machines.hpp"
+#include "mpi.h"
 
 namespace tern::coll {
 namespace {
@@ -91,6 +93,17 @@ uint64_t graph_hash(const std::string& text) noexcept {  // FNV-1a
   for (const char letter : text)
     hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3ULL;
   return hash == 0 ? 1 : hash;
+}
+
+std::shared_ptr<const JobTopology> job_topology(const std::string& name) {
+  if (name.empty()) return nullptr;
+  try {
+    const std::string text = canonical_text(load_topology(name));
+    return std::make_shared<const JobTopology>(
+        JobTopology{parse_topology(text, name), name, graph_hash(text)});
+  } catch (const Error& error) {
+    throw Error(error.mpi_class(), strf("TERN_TOPOLOGY: %s", error.what()));
+  }
 }
 
 }  // namespace tern::coll

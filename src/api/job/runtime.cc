@@ -21,6 +21,8 @@
 #include "base/log.hpp"
 #include "base/process_id.hpp"
 #include "boot/boot.hpp"
+#include "coll/forest/forest_plan.hpp"
+#include "coll/topology/canonical.hpp"
 #include "coll/coll.hpp"
 #include "core/communicator.hpp"
 #include "core/group.hpp"
@@ -98,6 +100,13 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->pml = pmls_.back().get();
     channel->slabs = pmls_.back()->engine.transports.slabs();
   }
+  const auto topology = coll::job_topology(process.params.topology);
+  std::shared_ptr<const coll::Plan> plan;
+  if (topology != nullptr) {
+    process.params.graph = topology->hash;
+    plan = std::make_shared<const coll::forest::ForestPlan>(
+        topology->graph, coll::forest::PlanStore(process.params.plan_cache));
+  }
   process.node.numa = numa_here(process);
   publish_place(process);  // precedes the connection info, which publishes all
   hand_out_learnt();
@@ -117,6 +126,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     colls_.back()->set_hosts(
         [](core::Process& of, const core::Peer& peer) { return node_of(of, peer); });
     colls_.back()->set_parts(part_of);
+    colls_.back()->set_plan(plan);
     channel->coll = colls_.back().get();
   }
   if (boot.job().learnt != boot::Learnt::kFenced) learn();

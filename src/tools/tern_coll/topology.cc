@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_coll topology: the canonical text of a graph.
+// tern_coll topology: the canonical text of a graph, as ranks compare it.
 #include "base/error.hpp"
 #include "coll/topology/canonical.hpp"
 #include "coll/topology/machines.hpp"

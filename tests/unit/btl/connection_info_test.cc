@@ -129,6 +129,40 @@ TEST(AddressBook, LongAddressesHaveKeysOfTheirOwn) {
   EXPECT_THROW((void)book.address_as<int>(peer, "sm", 0), Error);
 }
 
+// Equal graphs of different files agree; a rank without a graph differs from one with.
+TEST(AddressBook, GraphsOfTheTopologyMustBeEqual) {
+  for (const uint64_t mine : {0, 5, 6})
+    for (const uint64_t others : {0, 5, 6}) {
+      const boot::FakeJob job(2);
+      const auto here = job.boot(0), there = job.boot(1);
+      core::Process own, other;
+      own.boot = here.get();
+      other.boot = there.get();
+      own.params.graph = mine << 32;
+      other.params.graph = others << 32;
+      own.params.topology = mine == 0 ? "" : "mine.topo";
+      other.params.topology = others == 0 ? "" : "others.topo";
+      there->put_connection_info(boot::connection_info_of(AddressBook(other).own()));
+      std::thread fence([&] { there->fence(); });
+      here->fence();
+      fence.join();
+      AddressBook book(own);
+      std::string fault;
+      try {
+        (void)book.of(core::Peer{1, 0, 1});
+      } catch (const Error& error) {
+        fault = error.what();
+      }
+      EXPECT_EQ(fault.empty(), mine == others) << fault;
+      if (fault.empty()) continue;
+      EXPECT_NE(fault.find("rank 1 and this rank differ"), std::string::npos) << fault;
+      EXPECT_NE(
+          fault.find(mine == 0 ? "TERN_TOPOLOGY (here none;" : "TERN_TOPOLOGY (here mine.topo,"),
+          std::string::npos)
+          << fault;
+    }
+}
+
 TEST(AddressBook, MoreAddressesThanRoomAreAnError) {
   const boot::FakeJob job(1);
   const auto boot = job.boot(0);

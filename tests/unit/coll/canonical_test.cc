@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "base/error.hpp"
 #include "coll/topology/machines.hpp"
 #include "coll/topology/routes.hpp"
 
@@ -58,9 +59,21 @@ TEST(Canonical, KnownMachinesReadBack) {
   }
 }
 
-TEST(Canonical, HashesTellGraphsApart) {
-  EXPECT_NE(graph_hash(canonical_text(load_topology("dgx-h100"))),
-            graph_hash(canonical_text(load_topology("pcie-4"))));
+TEST(Canonical, AJobHasAGraphOrNone) {
+  EXPECT_EQ(job_topology(""), nullptr);
+  const auto job = job_topology("dgx-h100");
+  ASSERT_NE(job, nullptr);
+  EXPECT_NE(job->hash, 0U);
+  EXPECT_NE(job->hash, job_topology("pcie-4")->hash);
+  EXPECT_EQ(job->graph.ranks(), 8);
+  try {
+    (void)job_topology("/nowhere/graph");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("TERN_TOPOLOGY: the topology /nowhere/graph"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace
