@@ -89,9 +89,10 @@ void AddressBook::check(const ConnectionInfo& info, uint32_t rank) const {
                                     rank, info.wire_version, kWireVersion));
   if (info.parameter_hash != process_.params.shared_hash()) {
     const std::string& file = process_.params.topology;
-    const std::string graph = file.empty() ? "none"
-                                           : strf("%s, %016llx", file.c_str(),
-                                                  static_cast<unsigned long long>(process_.params.graph));
+    const std::string graph = file.empty()
+                                  ? "none"
+                                  : strf("%s, %016llx", file.c_str(),
+                                         static_cast<unsigned long long>(process_.params.graph));
     throw Error(MPI_ERR_OTHER,
                 strf("rank %u and this rank differ in parameters that must be equal on all ranks, "
                      "or in the graph of TERN_TOPOLOGY (here %s; tern_coll topology prints it); "
