@@ -94,7 +94,7 @@ class Module:
             return ('type(c_ptr)', '') if self.f08 else ('integer(MPI_ADDRESS_KIND)', '')
         return {'flag': ('logical', array), 'index': ('integer', array), 'ranges': ('integer', '(3,*)'),
                 'string': ('character(len=*)', ''), 'strings': ('character(len=*)', '(*)'),
-                'string_rows': ('character(len=*)', '(*)'),
+                'string_rows': ('character(len=*)', '(count,*)'),
                 'f_status': ('integer', '(MPI_STATUS_SIZE)'),
                 'detached': ('type(c_ptr)', '')}[p.kind]
 

@@ -14,7 +14,7 @@ WORDS = {"F77_MPI_ADDRESS": "integer*8", "F77_MPI_OFFSET": "integer*8", "FORTRAN
 UTILITY = {"f77": "util/mtest_f77.f", "f90": "util/mtest_f90.f90", "f08": "util/mtest_f08.f90"}
 COPIES = (("f77/rma", "f77/attr/attraints.h", "attraints.h"),
           ("f08/ext", "f77/ext/ctypesfromc.c", "ctypesfromc.c"), ("f08/ext", "f77/ext/c2f2c.c", "c2f902c.c"),
-          ("f90/ext", "f77/ext/c2f2c.c", "c2f902c.c"), ("f90/ext", "f77/ext/ctypesfromc.c", "ctypesfromc.c"))
+          ("f08/io", "f90/io/c2f902cio.c", "c2f902cio.c"), ("f90/ext", "f77/ext/c2f2c.c", "c2f902c.c"), ("f90/ext", "f77/ext/ctypesfromc.c", "ctypesfromc.c"))
 FLAGS = ["-w", "-O0", "-g0"]
 
 
@@ -48,7 +48,7 @@ def prepare(top, build, configured):
             subprocess.run(["perl", "maint/f77tof90", f"f77/{folder.name}", f"f90/{folder.name}", "Makefile.am", "Makefile.ap"],
                            cwd=made, check=True, stdout=subprocess.DEVNULL)
     for folder, source, name in COPIES:
-        if (made / source).exists() and not (made / folder / name).exists():
+        if (made / source).exists():
             shutil.copy(made / source, made / folder / name)
     (made / "complete").touch()
     return made
