@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel trees allgather: every block goes down a binomial tree of its own from its rank, the
-// farthest ranks first, so few bytes go far. All trees share their rounds.
+// Parallel trees allgather: a binomial tree from each rank carries the rank's block, to the farthest
+// ranks first: few bytes go far. The trees share rounds.
 // Cost: lg p rounds; n bytes per rank; p - 1 messages.
 // See: Jeaugey 2025 (arXiv 2506.20252, NCCL's PAT).
 #include "coll/algorithms/algorithms.hpp"
@@ -8,7 +8,7 @@
 
 namespace tern::coll {
 
-// A rank at distance v behind a block's rank is node v of the block's tree.
+// The rank at distance v behind a root is node v of the root's tree.
 void allgather_pat(Builder& b) {
   const int32_t ranks = b.ranks();
   const auto held = [&](int32_t node) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sliced allgather: the j-th ranks of all hosts pass their blocks on in a ring between hosts, and
-// every rank sends each block of the ring to its host, so all ranks use their network.
+// Sliced allgather: the j-th ranks of all hosts form a ring between hosts. Each rank sends the
+// blocks of the ring on to the ranks of the same host. All network cards work.
 // Cost: q - 1 rounds between hosts, with n / p bytes each; n (g - 1) / g bytes within a host.
 // Definitions: lane 0 goes between hosts, lane 1 within; q hosts of g ranks.
 #include "coll/algorithms/algorithms.hpp"
@@ -9,7 +9,7 @@
 namespace tern::coll {
 namespace {
 
-// The blocks are those of the host `distance` before.
+// The blocks of the host `distance` before.
 void share_block(Builder& b, const SlicePlace& place, int32_t distance, const Slice& own) {
   const int32_t ranks = place.slices();
   for (int32_t step = 1; step < ranks; ++step) {

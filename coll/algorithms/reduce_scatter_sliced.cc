@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sliced reduce-scatter: for each host, in the order of a ring, every rank adds its host's parts of
-// the block of its counterpart; a block's sum passes through the hosts to its rank, last its own.
-// All ranks use their network.
+// Sliced reduce-scatter: for each host, in the order of a ring, a rank adds the parts of the rank's
+// host for the block of the counterpart there. Sums pass through the hosts and end at the block's
+// rank. All network cards work.
 // Cost: q - 1 rounds between hosts, with n / p bytes each; n (g - 1) / g bytes within a host.
-// Definitions: lane 0 goes between hosts, lane 1 within; q hosts of g ranks. Two slots hold sums,
-// and two those of the previous host, so a block's sum leaves while the next is made.
+// Definitions: lane 0 goes between hosts, lane 1 within; q hosts of g ranks. Two slots hold own sums,
+// and two the sums of the previous host: a sum leaves during the next addition.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -53,7 +53,7 @@ class SlicedSums {
     return Builder::staged(2 * kSumSlots + number % slots_, target(round));
   }
 
-  // A lane starts steps in order, so exchanges precede the reductions that they do not need.
+  // A lane starts steps in order, so exchanges precede independent reductions.
   void exchange(int32_t number) {
     const int32_t others = place_.slices() - 1;
     const int32_t round = number / others, step = number % others + 1;

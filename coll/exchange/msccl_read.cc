@@ -403,8 +403,8 @@ class Translation {
   FileLanes lanes_;
   std::unique_ptr<FilePlan> plan_;
   std::vector<Memory> memories_;
-  std::vector<std::vector<Cells>> operands_;  // by rank and thread block: half of the slots
-  std::map<FileWay, std::vector<char>> direct_;   // receives go straight to the vector
+  std::vector<std::vector<Cells>> operands_;     // by rank and thread block: half of the slots
+  std::map<FileWay, std::vector<char>> direct_;  // receives go straight to the vector
   std::map<FileWay, size_t> sent_;
   std::map<FileWay, std::deque<Message>> messages_;  // on their way
   std::vector<Sums> sums_;

@@ -302,8 +302,8 @@ class TopologyWriter {
 
   void link(const char* kind, const std::string& from, const std::string& to, double bandwidth,
             const char* latency) {
-    text_ +=
-        std::string(kind) + " " + from + " " + to + " " + rate_text(bandwidth) + " " + latency + "\n";
+    text_ += std::string(kind) + " " + from + " " + to + " " + rate_text(bandwidth) + " " +
+             latency + "\n";
   }
 
   void write_host(int32_t host) {

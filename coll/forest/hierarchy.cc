@@ -69,7 +69,7 @@ Host host_of(const Topology& topology, const std::vector<int32_t>& tops, int32_t
   return host;
 }
 
-std::vector<Host> hosts_of(const Topology& topology) {
+std::vector<Host> host_groups(const Topology& topology) {
   const std::vector<int32_t> tops = components_without_nets(topology);
   std::vector<int32_t> seen;
   std::vector<Host> hosts;
@@ -135,7 +135,7 @@ Fraction time_of(const Forest& forest, const Topology& topology) {
 
 std::optional<Forest> make_in_hosts(const Topology& topology, Collective collective,
                                     const std::function<Forest(const Topology& host)>& make) {
-  const std::vector<Host> hosts = hosts_of(topology);
+  const std::vector<Host> hosts = host_groups(topology);
   if (rooted(collective) || hosts.size() < 2 || !are_equal(hosts)) return {};
   const Forest inside = make(hosts[0].part);
   Forest made;

@@ -145,7 +145,8 @@ std::string simulate_row(const Options& options, const coll::Algorithm& row, int
   if (!options.stream && plan == nullptr && !coll::neighborly(row.collective))
     return report(options, row, ranks, topology,
                   coll::simulate(coll::Pattern::of(row, ranks, root, levels), topology, what));
-  const std::vector<coll::Schedule> schedules = schedules_of(options, row, ranks, root, levels, plan);
+  const std::vector<coll::Schedule> schedules =
+      schedules_of(options, row, ranks, root, levels, plan);
   const std::string text =
       report(options, row, ranks, topology, coll::simulate(schedules, topology, what));
   return options.stream ? text + driver_in_words(schedules, topology, options.bytes) : text;

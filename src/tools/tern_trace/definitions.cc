@@ -121,8 +121,8 @@ void fill_members(Members* members, const ProcessOfRank& processes, const Worlds
     std::string_view part = text.substr(0, comma);
     text.remove_prefix(std::min(comma + 1, text.size()));
     std::string world = members->world;
-    if (part.empty()) return;
-    if (const size_t colon = part.find(':'); part[0] == 'w' && colon != std::string_view::npos) {
+    if (const size_t colon = std::min(part.find(':'), part.size());
+        part.substr(0, 1) == "w" && colon < part.size()) {
       world = part.substr(1, colon - 1);
       if (const auto named = worlds.find(world); named != worlds.end()) world = named->second;
       part.remove_prefix(colon + 1);
