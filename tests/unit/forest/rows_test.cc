@@ -93,7 +93,7 @@ double busbw_of(const Topology& topology, const Algorithm& row, const Levels* le
   const double bytes = splits(row.collective) ? whole : whole / topology.ranks();
   const Simulated found =
       simulate(all, topology, {.bytes = bytes, .chunk = static_cast<double>(row.chunk)});
-  return bus_bandwidth(all[0], bytes, found.time);
+  return bus_bandwidth(row.collective, topology.ranks(), bytes, found.time);
 }
 
 // 256 MiB in all. The simulation of 64 GPUs takes long: TEST_LONG.
