@@ -56,10 +56,11 @@ def of_algorithms(prefix):
         done = subprocess.run([program, "list"], text=True, stdout=subprocess.PIPE, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise LookupError(f"{program} list: {error}: ./quickstart build, or --prefix DIR") from error
-    names = [line.split()[1] for line in done.stdout.splitlines()[1:] if line.strip()]
-    flat = sum(name.startswith("flat") for name in names)
-    return (f"{len(names)} algorithms: {len(names) - flat} schedules, proved at every number of ranks to 64, and {flat} in "
-            "shared memory, tested")
+    rows = [line for line in done.stdout.splitlines()[1:] if line.strip()]
+    flat = sum(row.split()[1].startswith("flat") for row in rows)
+    plans = sum("a plan" in row for row in rows)
+    return (f"{len(rows)} algorithms: {len(rows) - flat - plans} schedules, proved at every number of ranks to 64, {plans} that "
+            f"follow a plan, checked with each plan, and {flat} in shared memory, tested")
 
 
 def table_of_suite(suite):

@@ -53,7 +53,7 @@ check "trees are proved as puts, too" says '^proved  *allgather forest: 4 shapes
   tern_coll verify allgather forest --topology=dgx-h100 --engine=stream
 check "trees without a machine" says '^no topology  *bcast forest' tern_coll verify bcast forest
 check "trees are simulated near the bound" says '^busbw  *5.0 GB/s' tern_coll simulate bcast forest --bytes=64m --topology=line
-check "the list names the need of a machine" says '^allreduce  *forest .*a given topology' tern_coll list allreduce
+check "the list names the need of a machine" says '^allreduce  *forest .*a plan' tern_coll list allreduce
 check "a collective without a bound lists those with one" fails 2 'bcast, reduce, allgather' tern_coll bound alltoall --topology=line
 check "a root without a GPU" fails 2 'root=3, but line has 3 GPUs' tern_coll forest bcast --topology=line --root=3
 check "a bound without a machine" fails 2 'bound needs --topology' tern_coll bound

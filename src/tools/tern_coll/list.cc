@@ -18,7 +18,7 @@ std::string limits_of(const coll::Algorithm& row) {
                 {coll::kEqualHosts, "of one size"},
                 {coll::kHostsInOrder, "of consecutive ranks"},
                 {coll::kShared, "one host, blocking"},
-                {coll::kPlan, "a given topology"}};
+                {coll::kPlan, "a plan"}};
   std::string text;
   for (const auto& word : kWords)
     if ((row.limits & word.limit) != 0)
