@@ -12,11 +12,17 @@
 #include "mpi.h"
 
 namespace tern::btl {
+namespace {
+
+uint32_t fold(uint64_t digest) noexcept { return static_cast<uint32_t>(digest ^ digest >> 32); }
+
+}  // namespace
 
 ConnectionInfo AddressBook::own() const {
   ConnectionInfo info{};
   info.wire_version = kWireVersion;
   info.parameter_hash = process_.params.shared_hash();
+  info.content_hash = fold(process_.params.content);
   info.machine = static_cast<uint32_t>(machine_id());
   info.channels = static_cast<uint16_t>(process_.channel_count());
   return info;
@@ -51,6 +57,7 @@ const ConnectionInfo& AddressBook::of(const core::Peer& peer) {
   const auto info =
       boot::connection_info_as<ConnectionInfo>(*process_.boot, static_cast<int>(peer.rank));
   check(info, peer.rank);
+  check_content(info, peer.rank);
   const std::lock_guard<std::mutex> guard(mutex_);
   return known_.emplace(peer.index, info).first->second;
 }
@@ -82,23 +89,25 @@ std::string AddressBook::of_stranger(const core::Peer& peer, const std::string& 
   return address == found->second.end() ? std::string() : address->second;
 }
 
+void AddressBook::check_content(const ConnectionInfo& info, uint32_t rank) const {
+  if (info.content_hash == fold(process_.params.content)) return;
+  const auto shown = [](const std::string& file) { return file.empty() ? "none" : file.c_str(); };
+  throw Error(MPI_ERR_OTHER,
+              strf("rank %u and this rank differ in the content of TERN_TOPOLOGY (here %s) or "
+                   "TERN_COLL_TABLE (here %s): give all ranks of the job equal files",
+                   rank, shown(process_.params.topology), shown(process_.params.coll_table)));
+}
+
 void AddressBook::check(const ConnectionInfo& info, uint32_t rank) const {
   if (info.wire_version != kWireVersion)
     throw Error(MPI_ERR_OTHER, strf("rank %u has wire version %u, but this rank has %u: run all "
                                     "ranks with the same installation of Tern",
                                     rank, info.wire_version, kWireVersion));
-  if (info.parameter_hash != process_.params.shared_hash()) {
-    const std::string& file = process_.params.topology;
-    const std::string graph = file.empty()
-                                  ? "none"
-                                  : strf("%s, %016llx", file.c_str(),
-                                         static_cast<unsigned long long>(process_.params.graph));
+  if (info.parameter_hash != process_.params.shared_hash())
     throw Error(MPI_ERR_OTHER,
-                strf("rank %u and this rank differ in parameters that must be equal on all ranks, "
-                     "or in the graph of TERN_TOPOLOGY (here %s; tern_coll topology prints it); "
+                strf("rank %u and this rank differ in parameters that must be equal on all ranks; "
                      "set them with mpirun -genv. The parameters are %s",
-                     rank, graph.c_str(), process_.params.shared_in_words().c_str()));
-  }
+                     rank, process_.params.shared_in_words().c_str()));
   constexpr uint32_t kMost = core::Process::kMostChannels;
   if (info.channels == 0 || info.channels > kMost || (info.channels & (info.channels - 1)) != 0)
     throw Error(MPI_ERR_OTHER,

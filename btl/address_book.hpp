@@ -48,6 +48,8 @@ class AddressBook {
   void take(const core::Peer& peer, std::string_view transport, uint32_t channel, void* to,
             size_t bytes);
   void check(const ConnectionInfo& info, uint32_t rank) const;
+  /// For ranks of this world; worlds may have different files.
+  void check_content(const ConnectionInfo& info, uint32_t rank) const;
   [[nodiscard]] std::string of_stranger(const core::Peer& peer, const std::string& key) const;
 
   core::Process& process_;

@@ -79,8 +79,14 @@ Question question_of(const Operation& operation) noexcept {
   return question;
 }
 
-bool in_job_order(const core::Communicator& communicator) noexcept {
-  return !communicator.inter() && communicator.group().identity();
+/// False for members of several worlds, on all members alike.
+bool is_whole_job(const core::Communicator& communicator) {
+  const core::Process& process = communicator.process();
+  if (communicator.inter() || communicator.size() != process.world_size) return false;
+  if (!communicator.group().identity()) return false;
+  for (int rank = 0; process.worlds.any() && rank < communicator.size(); ++rank)
+    if (communicator.peer(rank).nspace != 0) return false;
+  return true;
 }
 
 CommState& Context::state_of(core::Communicator& communicator) {
@@ -89,7 +95,7 @@ CommState& Context::state_of(core::Communicator& communicator) {
     made->levels = places.of(communicator);
     made->shares_memory = made->levels == nullptr && !checks && shares_memory(communicator);
     made->hints = hints_of(communicator);
-    if (plan != nullptr && communicator.size() == plan->ranks() && in_job_order(communicator))
+    if (plan != nullptr && communicator.size() == plan->ranks() && is_whole_job(communicator))
       made->plan = plan;
     CommState& state = *made;
     communicator.coll = std::move(made);

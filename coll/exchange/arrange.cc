@@ -8,9 +8,12 @@
 
 #include "base/error.hpp"
 #include "coll/schedule/builder.hpp"
+#include "mpi.h"
 
 namespace tern::coll {
 namespace {
+
+constexpr int kMostCycles = 256;
 
 /// A node is a message, with its send and receive, or a copy or reduction.
 class StepGraph {
@@ -184,11 +187,14 @@ class StepGraph {
 }  // namespace
 
 void arrange(FilePlan& plan) {
-  for (;;) {
+  for (int copies = 0; copies < kMostCycles; ++copies) {
     StepGraph graph(plan);
     if (graph.sort()) return;
     graph.copy_a_source();
   }
+  throw Error(MPI_ERR_ARG, strf("%s: more than %d sends wait in cycles for the overwriting of "
+                                "their sources",
+                                plan.file.c_str(), kMostCycles));
 }
 
 }  // namespace tern::coll

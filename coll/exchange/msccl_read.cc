@@ -26,7 +26,8 @@ namespace {
 
 constexpr int32_t kEmpty = -1;
 constexpr size_t kMostFileLanes = 64;
-constexpr size_t kMostSources = 15;  // beside the destination
+constexpr int64_t kMostOperandCells = 16 << 20;  // of all GPUs
+constexpr size_t kMostSources = 15;              // beside the destination
 
 using FileWay = std::tuple<int32_t, int32_t, int32_t>;  // sender, receiver, channel
 
@@ -59,6 +60,7 @@ class FileLanes {
   }
 
   [[nodiscard]] uint8_t of(const FileWay& way) const { return lanes_.at(way); }
+  [[nodiscard]] bool has(const FileWay& way) const { return lanes_.contains(way); }
   [[nodiscard]] int32_t most() const noexcept { return static_cast<int32_t>(most_); }
 
  private:
@@ -194,6 +196,11 @@ class Translation {
       }
       operands_.back().push_back({2 * file_.chunks + gpu.scratch + extra, most});
       extra += 2 * most;
+      cells_ += 2 * most;
+      if (cells_ > kMostOperandCells)
+        throw Error(MPI_ERR_ARG,
+                    strf("%s: received operands need more than %lld chunks of scratch",
+                         file_.file.c_str(), static_cast<long long>(kMostOperandCells)));
     }
     memories_.emplace_back(file_, rank, writes_input, extra);
     plan_->stage = std::max(plan_->stage, gpu.scratch + extra);
@@ -265,7 +272,8 @@ class Translation {
   [[nodiscard]] uint8_t lane_of(const MscclPlace& p) const {
     const MscclBlock& block = block_of(p);
     if (block.send >= 0) return lanes_.of({p.gpu, block.send, block.channel});
-    if (block.recv >= 0) return lanes_.of({block.recv, p.gpu, block.channel});
+    const FileWay in{block.recv, p.gpu, block.channel};
+    if (block.recv >= 0 && lanes_.has(in)) return lanes_.of(in);
     return static_cast<uint8_t>(p.block % lanes_.most());
   }
 
@@ -408,6 +416,7 @@ class Translation {
   std::map<FileWay, size_t> sent_;
   std::map<FileWay, std::deque<Message>> messages_;  // on their way
   std::vector<Sums> sums_;
+  int64_t cells_ = 0;
 };
 
 std::string fault_of(const FilePlan& plan) {

@@ -11,7 +11,7 @@
 namespace tern::coll {
 
 /// The plan is proved (coll/laboratory/verify), with MPI_IN_PLACE and without. Errors (tern::Error,
-/// MPI_ERR_ARG) name `file` and the line, or GPU, thread block and step.
+/// MPI_ERR_ARG) name `file` and the line, or GPU, thread block and step, or a wrong block.
 [[nodiscard]] std::shared_ptr<const FilePlan> read_msccl(std::string_view text,
                                                          const std::string& file);
 

@@ -135,11 +135,10 @@ class NcclReader {
   // Files edited by hand repeat bridges' and cards' addresses.
   int32_t add(Device device) {
     device.bus = device.name;
-    const auto equal = std::count_if(devices_.begin(), devices_.end(),
-                                     [&](const Device& other) { return other.bus == device.bus; });
+    const int equal = devices_of_bus_[device.bus]++;
     if (equal > 0 && device.kind == DeviceKind::kProcessor)
       xml_.fail("two processors are " + device.name);
-    if (equal > 0) device.name += strf("-%d", static_cast<int>(equal) + 1);
+    if (equal > 0) device.name += strf("-%d", equal + 1);
     devices_.push_back(std::move(device));
     return static_cast<int32_t>(devices_.size()) - 1;
   }
@@ -230,6 +229,7 @@ class NcclReader {
 
   XmlReader xml_;
   std::vector<Device> devices_;
+  std::map<std::string, int> devices_of_bus_;
   std::vector<Peering> peerings_;
   bool names_gpus_ = false;
 };

@@ -108,6 +108,7 @@ std::string cut_fault(const Forest& f, const Topology& topology) {
     const bool to = inside[static_cast<size_t>(link.to)] != 0;
     if (from != to && from != leads_to_root(f)) capacity += link.capacity;
   }
+  if (units == 0 || capacity == 0) return "the cut holds no data, or no link leaves it";
   if (static_cast<Wide>(f.bound.over) * capacity != static_cast<Wide>(f.bound.under) * units)
     return strf("the cut's ratio is %lld / %lld instead of %lld / %lld",
                 static_cast<long long>(units), static_cast<long long>(capacity),

@@ -9,6 +9,10 @@
 
 namespace tern::coll::forest {
 
+namespace {
+constexpr int32_t kMostRootedGpus = 64;
+}  // namespace
+
 ForestPlan::ForestPlan(Topology topology, PlanStore store)
     : Plan("forest", topology.ranks()), topology_(std::move(topology)), store_(std::move(store)) {}
 
@@ -17,6 +21,7 @@ bool ForestPlan::serves(Collective collective) const noexcept {
       collective != Collective::kAllgather && collective != Collective::kReduceScatter &&
       collective != Collective::kAllreduce)
     return false;
+  if (rooted(collective) && ranks() > kMostRootedGpus) return false;  // minutes of packing
   try {
     (void)forests(collective, 0);
     return true;

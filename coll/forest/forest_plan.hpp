@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ForestPlan: the plan of the rows "forest": a machine, with forests made at first use. Equal
-// machines give equal forests, so ranks with equal topologies agree.
+// machines give equal forests, so ranks with equal topologies agree (without a store).
 // Threads: any. Cost: a first call makes a forest, or loads it from the store.
 #pragma once
 

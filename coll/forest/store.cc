@@ -74,11 +74,17 @@ void write_file(const std::string& path, const std::string& text) {
   if (!whole || ::rename(fresh.c_str(), path.c_str()) != 0) (void)::unlink(fresh.c_str());
 }
 
+std::string absolute_or_empty(const std::string& path) {
+  std::error_code failed;
+  const std::filesystem::path made = std::filesystem::absolute(path, failed);
+  return failed ? std::string() : made.string();
+}
+
 }  // namespace
 
 PlanStore::PlanStore(const std::string& asked) {
   if (asked == "off" || asked == "none" || asked.empty()) return;
-  folder_ = asked == "auto" ? plans_folder() : std::filesystem::absolute(asked).string();
+  folder_ = asked == "auto" ? plans_folder() : absolute_or_empty(asked);
 }
 
 std::string PlanStore::path_of(const Topology& topology, Collective collective,

@@ -2,6 +2,7 @@
 // PlanStore: forests in a folder, a file each, for later jobs. Conditions of use: this user owns
 // the file, no other user can write the file, the text is whole, and the forest is certified on the
 // machine. Torn, stale and foreign files count as absent and are replaced.
+// Ranks of a job use no store: a store of one host may hold another forest than that of another.
 // Threads and processes: any; files are renamed into place, so readers see whole files.
 #pragma once
 
@@ -14,7 +15,7 @@ namespace tern::coll::forest {
 
 class PlanStore {
  public:
-  /// `asked` (TERN_PLAN_CACHE): a folder, "off", or "auto" for $XDG_CACHE_HOME/tern/plans
+  /// `asked`: a folder, "off", or "auto" for $XDG_CACHE_HOME/tern/plans
   /// (~/.cache/tern/plans). A store without a folder keeps nothing.
   explicit PlanStore(const std::string& asked);
 

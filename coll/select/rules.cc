@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/param_names.hpp"
 #include "base/params.hpp"
@@ -132,11 +133,15 @@ void qualify(const std::vector<std::string>& words, Rule* rule) {
     wrong(strf("\"%s\" is one word too many; a line is: %s", words[at].c_str(), kForm));
 }
 
-std::shared_ptr<const Plan> plan_of(const std::string& name, const std::string& table,
-                                    Collective collective) {
+std::string plan_file(const std::string& name, const std::string& table) {
   const size_t slash = table.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : table.substr(0, slash + 1);
-  const std::string file = name[0] == '/' ? name : folder + name;
+  return name[0] == '/' ? name : folder + name;
+}
+
+std::shared_ptr<const Plan> plan_of(const std::string& name, const std::string& table,
+                                    Collective collective) {
+  const std::string file = plan_file(name, table);
   std::shared_ptr<const Plan> plan = read_msccl(text_of_file(file), file);
   if (!plan->serves(collective)) wrong(strf("%s has no %s", file.c_str(), name_of(collective)));
   return plan;
@@ -170,7 +175,28 @@ Question with(Question question, const Plan* plan) noexcept {
   return question;
 }
 
+/// Rules::read() names a file that cannot be read.
+std::string text_or_nothing(const std::string& file) {
+  try {
+    return text_of_file(file);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace
+
+uint64_t digest_of_rules(const std::string& text, const std::string& file) {
+  std::istringstream stream(text);
+  uint64_t digest = digest_text("");
+  for (std::string line; std::getline(stream, line);) {
+    const std::vector<std::string> words = words_of(line);
+    for (const std::string& word : words) digest = digest_text(word + " ", digest);
+    if (words.size() > 4 && words[3] == kFileRow)
+      digest = digest_text(text_or_nothing(plan_file(words[4], file)), digest);
+  }
+  return digest;
+}
 
 bool can(const Algorithm& algorithm, const Question& question) noexcept {
   // Rows with equal blocks do not serve streams: a step takes several blocks, not adjacent within a
@@ -224,7 +250,7 @@ void Rules::read(const std::string& text, const std::string& file, Model* model,
     if (words.empty()) continue;
     try {
       if (!set_figure(words, model)) rules.push_back(rule_of(words, file, number));
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       complaints->push_back(strf("%s:%d: %s", file.c_str(), number, error.what()));
     }
   }

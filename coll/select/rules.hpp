@@ -61,6 +61,9 @@ struct Rules {
             std::vector<std::string>* complaints);
 };
 
+/// Equal for texts that differ in comments and spaces alone. Includes the plans' files.
+[[nodiscard]] uint64_t digest_of_rules(const std::string& text, const std::string& file);
+
 struct MeasuredLines {
   std::array<Rules, kCollectives> by;
 

@@ -147,6 +147,11 @@ std::string contents_of(const std::string& file) {
 
 }  // namespace
 
+uint64_t digest_of_table(const Params& params) {
+  if (params.coll_table.empty()) return 0;
+  return digest_of_rules(contents_of(params.coll_table), params.coll_table);
+}
+
 void Selector::configure(const Params& params) {
   std::vector<std::string> complaints;
   own_.read(kOwnLines, "Tern's own table", &model_, &complaints);

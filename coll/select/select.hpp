@@ -40,6 +40,9 @@ struct Choice {
   const Plan* plan = nullptr;  // for a row with kPlan; the communicator's or the line's
 };
 
+/// The digest of TERN_COLL_TABLE; 0 without a table. Throws tern::Error.
+[[nodiscard]] uint64_t digest_of_table(const Params& params);
+
 class Selector {
  public:
   struct MeasuredSources {

@@ -3,14 +3,44 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
+#include "base/digest.hpp"
 #include "base/error.hpp"
 #include "coll/topology/machines.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
 namespace {
+
+/// GPUs keep their order, which numbers the ranks; other nodes are sorted by name.
+Topology in_order(const Topology& topology) {
+  std::vector<size_t> order(topology.nodes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t one, size_t two) {
+    const Topology::Node &a = topology.nodes[one], &b = topology.nodes[two];
+    const bool first = a.kind == Topology::Kind::kGpu, second = b.kind == Topology::Kind::kGpu;
+    return first != second ? first : !first && a.name < b.name;
+  });
+  std::vector<int32_t> number(order.size());
+  Topology made = topology;
+  for (size_t i = 0; i < order.size(); ++i) {
+    number[order[i]] = static_cast<int32_t>(i);
+    made.nodes[i] = topology.nodes[order[i]];
+  }
+  const auto move = [&](int32_t& node) { node = number[static_cast<size_t>(node)]; };
+  for (Topology::Link& link : made.links) {
+    move(link.from);
+    move(link.to);
+  }
+  for (int32_t& gpu : made.gpus) move(gpu);
+  for (Topology::GivenRoute& route : made.given) {
+    move(route.from);
+    move(route.to);
+  }
+  return made;
+}
 
 /// The shortest decimal of millionths.
 std::string decimal(int64_t millionths) {
@@ -82,17 +112,11 @@ std::string route_lines(const Topology& topology) {
 
 }  // namespace
 
-std::string canonical_text(const Topology& topology) {
+std::string canonical_text(const Topology& given) {
+  const Topology topology = in_order(given);
   std::string text;
   for (const Topology::Node& node : topology.nodes) text += node_line(node);
   return text + link_lines(topology) + route_lines(topology);
-}
-
-uint64_t graph_hash(const std::string& text) noexcept {  // FNV-1a
-  uint64_t hash = 0xCBF29CE484222325ULL;
-  for (const char letter : text)
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3ULL;
-  return hash == 0 ? 1 : hash;
 }
 
 std::shared_ptr<const JobTopology> job_topology(const std::string& name) {
@@ -100,7 +124,7 @@ std::shared_ptr<const JobTopology> job_topology(const std::string& name) {
   try {
     const std::string text = canonical_text(load_topology(name));
     return std::make_shared<const JobTopology>(
-        JobTopology{parse_topology(text, name), name, graph_hash(text)});
+        JobTopology{parse_topology(text, name), name, digest_text(text)});
   } catch (const Error& error) {
     throw Error(error.mpi_class(), strf("TERN_TOPOLOGY: %s", error.what()));
   }

@@ -14,14 +14,12 @@ namespace tern::coll {
 /// A statement per line, one name each. parse_topology() of the text gives the same graph, with
 /// links ordered by their ends.
 [[nodiscard]] std::string canonical_text(const Topology& topology);
-/// Never 0.
-[[nodiscard]] uint64_t graph_hash(const std::string& canonical) noexcept;
 
 /// A graph that all ranks of a job share.
 struct JobTopology {
   Topology graph;    // of the canonical text
   std::string name;  // of the file, or a known machine
-  uint64_t hash;     // of the canonical text; never 0
+  uint64_t hash;     // of the canonical text
 };
 /// Reads TERN_TOPOLOGY; null if `name` is empty. Throws tern::Error.
 [[nodiscard]] std::shared_ptr<const JobTopology> job_topology(const std::string& name);

@@ -7,12 +7,8 @@
 //   Network: 400 Gbit/s per card (DGX H100 data sheet: eight ConnectX-7).
 #include "coll/topology/machines.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-
 #include "base/error.hpp"
+#include "base/text_file.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
@@ -65,16 +61,14 @@ const char* known_topology(const std::string& name) noexcept {
 
 std::string topology_text(const std::string& name) {
   if (const char* text = known_topology(name)) return text;
-  std::ifstream stream(name, std::ios::binary);
-  std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  if (!stream || !text) {
+  try {
+    return text_of_file(name);
+  } catch (const Error& error) {
     std::string known;
     for (const std::string& one : known_topologies()) known += (known.empty() ? "" : ", ") + one;
-    throw Error(MPI_ERR_FILE, strf("the topology %s cannot be read: %s; known without a file: %s",
-                                   name.c_str(), std::strerror(errno), known.c_str()));
+    throw Error(MPI_ERR_FILE,
+                strf("the topology %s; known without a file: %s", error.what(), known.c_str()));
   }
-  return text.str();
 }
 
 Topology load_topology(const std::string& name) {

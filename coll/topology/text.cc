@@ -14,6 +14,7 @@
 namespace tern::coll {
 namespace {
 
+constexpr size_t kMostNodes = 1 << 18;
 constexpr int32_t kMostInRange = 4096;
 constexpr int64_t kMillion = 1000000;
 
@@ -114,6 +115,8 @@ class TopologyReader {
       }
     }
     if (names.empty()) fail("a name is missing");
+    if (made_.nodes.size() + names.size() > kMostNodes)
+      fail(strf("more than %zu nodes", kMostNodes));
     for (const std::string& name : names) {
       if (!numbers_.emplace(name, static_cast<int32_t>(made_.nodes.size())).second)
         fail("there is a \"" + name + "\" already");

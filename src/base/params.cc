@@ -316,7 +316,7 @@ uint32_t Params::shared_hash() const {
       hash = mixed(mixed(hash, name), text);
   TERN_ALL_PARAMS(TERN_HASH)
 #undef TERN_HASH
-  return hash ^ static_cast<uint32_t>(graph ^ graph >> 32);
+  return hash;
 }
 
 std::string Params::shared_in_words() const {

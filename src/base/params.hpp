@@ -133,9 +133,6 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
   X(topology, "TERN_TOPOLOGY", Text, "", one_of(nullptr), own(),                                   \
     "file with the graph of the job's GPUs, switches and links, or a known machine (tern_coll "    \
     "topology). The graph must be equal on all ranks; comments and order may differ")              \
-  X(plan_cache, "TERN_PLAN_CACHE", Text, "auto", one_of(nullptr), own(),                           \
-    "folder with the trees of TERN_TOPOLOGY, for later jobs. auto: tern/plans in $XDG_CACHE_HOME, " \
-    "or in ~/.cache. off: none")                                                                   \
   X(coll_tune, "TERN_COLL_TUNE", Word, CollTune::kAuto, one_of("off|auto|learn"), shared(),        \
     "auto: collectives measure their algorithms while the program runs and use the fastest. Trials "\
     "cost at most 2 % of the time. off: no trials. learn: trials without that bound")              \
@@ -329,7 +326,7 @@ class Params {
 #undef TERN_FIELD_Word
 #undef TERN_FIELD_Words
 #undef TERN_FIELD_NumberOr
-  uint64_t graph = 0;  // hash of the graph of TERN_TOPOLOGY; 0: none
+  uint64_t content = 0;  // digest of TERN_TOPOLOGY's graph and TERN_COLL_TABLE's lines
 
   /// Reads `environment` ("NAME=VALUE", null-terminated; normally ::environ). Invalid values leave
   /// the default. Invalid values, unknown TERN_ names and old names each add a sentence to
@@ -366,7 +363,7 @@ class Params {
   /// Whether TERN_TRANSPORT names the transport or "auto".
   [[nodiscard]] bool permits_transport(const char* name) const;
 
-  /// Hash of the shared parameters and the graph. Defaults do not change the hash.
+  /// Hash of the shared parameters. Defaults do not change the hash.
   [[nodiscard]] uint32_t shared_hash() const;
   /// For the error of ranks with different hashes: the names of the shared parameters, and this
   /// rank's values other than defaults.

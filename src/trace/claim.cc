@@ -2,6 +2,7 @@
 #include "trace/claim.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,7 +49,12 @@ std::string write_profile(const Claim& claim, const std::string& text) {
   for (size_t at = 0; good && at < text.size();) {
     const ssize_t written = ::write(claim.fd.get(), text.data() + at, text.size() - at);
     if (written > 0) at += static_cast<size_t>(written);
-    good = written > 0 || errno == EINTR;
+    if (written < 0 && errno == EAGAIN) {  // a full pipe
+      pollfd room{claim.fd.get(), POLLOUT, 0};
+      good = ::poll(&room, 1, -1) > 0 || errno == EINTR;
+    } else {
+      good = written > 0 || errno == EINTR;
+    }
   }
   if (good) return {};
   return strf("cannot write the profile %s: %s", claim.path.c_str(), std::strerror(errno));

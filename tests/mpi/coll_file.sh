@@ -22,6 +22,29 @@ for row in allreduce:ring allreduce:rabenseifner allreduce:double_tree allgather
 done
 check "the plan's file is named" sh -c "
   '$MPIRUN' -n 4 -x TERN_EXPLAIN=1 -x TERN_COLL_TABLE='$work/table' ./rows reduce_scatter=file 2>&1 | grep 'reduce_scatter.*: file'"
+# A plan that copies through a mirror in slices of two parts, on blocks of any sizes.
+cat >mirror.xml <<'XML'
+<algo name="mirror" nchunksperloop="4" ngpus="2" coll="allgather" inplace="0">
+<gpu id="0" i_chunks="2" o_chunks="4" s_chunks="2">
+<tb id="0" send="1" recv="-1" chan="0">
+<step s="0" type="cpy" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/>
+<step s="1" type="cpy" srcbuf="s" srcoff="0" dstbuf="i" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/>
+<step s="2" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/></tb>
+<tb id="1" send="-1" recv="1" chan="0">
+<step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="o" dstoff="2" cnt="2" depid="-1" deps="-1" hasdep="0"/></tb>
+<tb id="2" send="-1" recv="-1" chan="0">
+<step s="0" type="cpy" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/></tb></gpu>
+<gpu id="1" i_chunks="2" o_chunks="4" s_chunks="0">
+<tb id="0" send="0" recv="-1" chan="0">
+<step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/></tb>
+<tb id="1" send="-1" recv="0" chan="0">
+<step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/></tb>
+<tb id="2" send="-1" recv="-1" chan="0">
+<step s="0" type="cpy" srcbuf="i" srcoff="0" dstbuf="o" dstoff="2" cnt="2" depid="-1" deps="-1" hasdep="0"/></tb></gpu></algo>
+XML
+echo 'allgather 2 any file mirror.xml' >table
+check "a mirror of blocks of several sizes" timeout 100 "$MPIRUN" -n 2 -x TERN_COLL_TABLE="$work/table" ./rows allgather=file
+echo "reduce_scatter 4 any file reduce_scatter-recursive_halving-4.xml" >table
 check "other numbers of ranks use Tern's own rows" timeout 100 "$MPIRUN" -n 3 -x TERN_COLL_TABLE="$work/table" ./rows reduce_scatter=file
 
 refused() { # NAME WORDS LINE...
@@ -35,4 +58,18 @@ refused "a directory" 'table:1: .* cannot be read: Is a directory' 'allreduce 4 
 refused "an endless file" 'table:1: /dev/zero has more than 64 MiB' 'allreduce 4 any file /dev/zero'
 refused "a plan of another collective" 'table:1: .*allreduce-ring-4.xml has no allgather' 'allgather 4 any file allreduce-ring-4.xml'
 refused "a missing name" 'table:1: file needs a name' 'allreduce 4 any file'
+
+# Ranks in folders of their own read their own files, as hosts without a common file system do.
+mkdir one two
+for folder in one two; do
+  "$tern_coll" export allreduce ring --ranks=2 --output=$folder/plan.xml || exit 1
+  echo 'allreduce 2 any file plan.xml' >$folder/table
+done
+apart() { timeout 30 "$MPIRUN" -genv TERN_COLL_TABLE=table -n 1 -wdir "$work/one" "$work/rows" allreduce=file : \
+  -n 1 -wdir "$work/two" "$work/rows" allreduce=file; }
+check "equal plans in two folders" apart
+sed -i 's/name="[a-z_0-9]*"/name="other"/' two/plan.xml
+check "another plan in the second folder" eval '! apart >out 2>&1 && grep "content of TERN_TOPOLOGY (here none) or TERN_COLL_TABLE (here table)" out'
+echo 'allreduce 2 any ring' >two/table
+check "another table in the second folder" eval '! apart >out 2>&1 && grep "content of TERN_TOPOLOGY (here none) or TERN_COLL_TABLE (here table)" out'
 totals

@@ -36,8 +36,8 @@ refused() { # refused PATTERN FILE FILE
 check "equal graphs of two files" pair one same
 check "no graphs" pair "" ""
 check "a known machine" pair dgx-h100 dgx-h100
-check "another graph" refused "differ in parameters.*or in the graph of TERN_TOPOLOGY" one other
-check "a rank without a graph" refused "graph of TERN_TOPOLOGY" one ""
+check "another graph" refused "differ in the content of TERN_TOPOLOGY" one other
+check "a rank without a graph" refused "content of TERN_TOPOLOGY" one ""
 check "no graph" refused "TERN_TOPOLOGY: bad:2: bandwidth in GB/s must be a number" bad one
 check "a graph of two parts" refused "TERN_TOPOLOGY: apart:3: no way from a to c" apart apart
 check "no file" refused "TERN_TOPOLOGY: the topology ./missing cannot be read" ./missing ./missing
@@ -50,8 +50,29 @@ printf 'gpu a b c d\nlink a b 25 3\nlink b c 25 3\nlink c d 50 3\nlink d a 25 3\
 printf 'gpu g0..g4\nnode switch\nlink g0..g4 switch 50 2\n' >star
 for graph in ring:4 star:5 ring:3; do
   check "rows along the trees of graph ${graph%:*} on ${graph#*:} ranks" timeout 100 "$MPIRUN" -n "${graph#*:}" \
-    -x TERN_TOPOLOGY="${graph%:*}" -x TERN_PLAN_CACHE="$work/plans" ./rows $forests
+    -x TERN_TOPOLOGY="${graph%:*}" ./rows $forests
 done
-check "trees are kept for later jobs" eval '[ "$(ls plans | wc -l)" -ge 4 ]'
-check "the row is named" eval '"$MPIRUN" -n 4 -x TERN_EXPLAIN=1 -x TERN_PLAN_CACHE=off -x TERN_TOPOLOGY=ring ./rows allreduce=forest 2>&1 | grep "allreduce.*: forest"'
+check "the row is named" eval '"$MPIRUN" -n 4 -x TERN_EXPLAIN=1 -x TERN_TOPOLOGY=ring ./rows allreduce=forest 2>&1 | grep "allreduce.*: forest"'
+
+# A merged communicator of two worlds has no job's graph, on the parents and the children alike.
+cat >merged.c <<'C'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  MPI_Comm parent, children, all;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_get_parent(&parent);
+  if (parent == MPI_COMM_NULL) MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+  MPI_Intercomm_merge(parent == MPI_COMM_NULL ? children : parent, parent != MPI_COMM_NULL, &all);
+  static int data[1 << 18];
+  int rank, wrong = 0;
+  MPI_Comm_rank(all, &rank);
+  for (int i = 0; i < 1 << 18; ++i) data[i] = rank == 0 ? i : 0;
+  MPI_Bcast(data, 1 << 18, MPI_INT, 0, all);
+  for (int i = 0; i < 1 << 18; ++i) wrong += data[i] != i;
+  MPI_Finalize();
+  return wrong != 0;
+}
+C
+"$MPICC" -o merged merged.c || exit 1
+check "two worlds in one communicator" timeout 60 "$MPIRUN" -n 2 -x TERN_TOPOLOGY=ring -x TERN_COLL=bcast=forest ./merged
 totals

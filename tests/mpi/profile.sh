@@ -119,6 +119,12 @@ check "the lock has holder, seconds within 5 %" true_of lock \
 check "short locks are no wait" in_time lock_in_time 'sum(s["lock_seconds"] for s in sites) < 0.05'
 check "without a fault, no wait" in_time none 'sum(w["seconds"] for w in waits) < 0.05'
 check "without a file, the page alone" sh -c '"$0" --profile -n 2 ./program rank 2>&1 >/dev/null | grep -q "^Profile of ./program: 2 ranks"' "$MPIRUN"
+# A thousand call sites: more than a pipe holds.
+{ echo '#include <mpi.h>'; echo 'int main(int argc, char** argv) { MPI_Init(&argc, &argv);'
+  for _ in $(seq 1000); do echo 'MPI_Barrier(MPI_COMM_WORLD);'; done; echo 'MPI_Finalize(); }'; } >sites.c
+"$MPICC" -o sites sites.c || exit 1
+check "a pipe whose reader waits" eval '"$MPIRUN" --profile=/dev/stdout -n 1 ./sites 2>/dev/null | (sleep 1; cat) >sites.json &&
+  [ "$(stat -c %s sites.json)" -gt 70000 ] && python3 -m json.tool sites.json >/dev/null'
 check "a file that cannot be written" sh -c '"$0" --profile=none/file -n 1 ./calls 2>&1 >/dev/null | grep -q "cannot write the profile none/file"' "$MPIRUN"
 check "profile and trace at once" "$MPIRUN" --profile --trace=both.trace -n 2 ./program none
 check "both" python3 "$TOP/tests/mpi/trace.py" both.trace 'len(of(0, "MPI_Allreduce")) == 10'

@@ -2,16 +2,14 @@
 #include "coll/laboratory/simulate/workload.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/text_file.hpp"
 #include "coll/laboratory/simulate/pattern.hpp"
 #include "coll/laboratory/simulate/simulate.hpp"
 #include "coll/topology/routes.hpp"
@@ -142,13 +140,12 @@ std::vector<WorkloadCall> parse_workload(const std::string& text, const std::str
 }
 
 std::vector<WorkloadCall> load_workload(const std::string& name) {
-  std::ifstream stream(name, std::ios::binary);
-  std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  if (!stream)
-    throw Error(MPI_ERR_FILE,
-                strf("the workload %s cannot be read: %s", name.c_str(), std::strerror(errno)));
-  return parse_workload(text.str(), name);
+  try {
+    return parse_workload(text_of_file(name), name);
+  } catch (const Error& error) {
+    if (error.mpi_class() != MPI_ERR_FILE) throw;
+    throw Error(MPI_ERR_FILE, strf("the workload %s", error.what()));
+  }
 }
 
 PredictedWorkload predict(const std::vector<WorkloadCall>& calls, const Topology& topology) {

@@ -102,10 +102,10 @@ Runtime::Runtime(core::Process& process) : process_(process) {
   }
   const auto topology = coll::job_topology(process.params.topology);
   std::shared_ptr<const coll::Plan> plan;
+  process.params.content = coll::digest_of_table(process.params);
   if (topology != nullptr) {
-    process.params.graph = topology->hash;
-    plan = std::make_shared<const coll::forest::ForestPlan>(
-        topology->graph, coll::forest::PlanStore(process.params.plan_cache));
+    process.params.content ^= topology->hash;
+    plan = std::make_shared<const coll::forest::ForestPlan>(topology->graph);
   }
   process.node.numa = numa_here(process);
   publish_place(process);  // precedes the connection info, which publishes all

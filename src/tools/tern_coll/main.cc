@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     return command_named(options.command).run(options);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "tern_coll: %s\n", error.what());
     return kUsageError;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tern_coll topology: the canonical text of a graph, as ranks compare it.
+#include "base/digest.hpp"
 #include "base/error.hpp"
 #include "coll/topology/canonical.hpp"
 #include "coll/topology/machines.hpp"
@@ -26,7 +27,7 @@ int topology(const Options& options) {
       options,
       strf("# %s: %d GPUs, %d nodes, %d network switches, %zu links one way; graph %016llx\n",
            name.c_str(), graph.ranks(), switches, networks, graph.links.size(),
-           static_cast<unsigned long long>(coll::graph_hash(text))) +
+           static_cast<unsigned long long>(digest_text(text))) +
           text);
   return 0;
 }

@@ -138,8 +138,8 @@ TEST(AddressBook, GraphsOfTheTopologyMustBeEqual) {
       core::Process own, other;
       own.boot = here.get();
       other.boot = there.get();
-      own.params.graph = mine << 32;
-      other.params.graph = others << 32;
+      own.params.content = mine << 32;
+      other.params.content = others << 32;
       own.params.topology = mine == 0 ? "" : "mine.topo";
       other.params.topology = others == 0 ? "" : "others.topo";
       there->put_connection_info(boot::connection_info_of(AddressBook(other).own()));
@@ -155,9 +155,9 @@ TEST(AddressBook, GraphsOfTheTopologyMustBeEqual) {
       }
       EXPECT_EQ(fault.empty(), mine == others) << fault;
       if (fault.empty()) continue;
-      EXPECT_NE(fault.find("rank 1 and this rank differ"), std::string::npos) << fault;
+      EXPECT_NE(fault.find("rank 1 and this rank differ in the content"), std::string::npos) << fault;
       EXPECT_NE(
-          fault.find(mine == 0 ? "TERN_TOPOLOGY (here none;" : "TERN_TOPOLOGY (here mine.topo,"),
+          fault.find(mine == 0 ? "TERN_TOPOLOGY (here none)" : "TERN_TOPOLOGY (here mine.topo)"),
           std::string::npos)
           << fault;
     }

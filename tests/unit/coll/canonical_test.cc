@@ -34,6 +34,15 @@ TEST(Canonical, ManyTextsAreOneGraph) {
   EXPECT_EQ(canonical(wanted), wanted);
 }
 
+TEST(Canonical, NodesButGpusMayChangeOrder) {
+  const char* const links = "link a s 10 1\nlink b t 20 1\nlink s t 30 1\nroute a b via s t\n";
+  const auto text = [&](const char* nodes) {
+    return canonical_text(parse_topology(std::string(nodes) + links, "x"));
+  };
+  EXPECT_EQ(text("gpu a b\nnode s t\n"), text("node t\ngpu a b\nnode s\n"));
+  EXPECT_NE(text("gpu a b\nnode s t\n"), text("gpu b a\nnode s t\n"));
+}
+
 TEST(Canonical, ADifferenceIsSeen) {
   const std::string base = "gpu a b\nlink a b 10 1\n";
   for (const char* other :

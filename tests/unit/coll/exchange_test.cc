@@ -217,6 +217,15 @@ TEST(Msccl, NamesEachFaultOfAFile) {
         << read_fault(wrong.text);
 }
 
+// A thread block may name a channel without messages.
+TEST(Msccl, AnIdleChannelDoesNoHarm) {
+  const std::string text = with("<tb id=\"1\" send=\"-1\" recv=\"1\" chan=\"0\">",
+                                "<tb id=\"1\" send=\"-1\" recv=\"1\" chan=\"7\">\n"
+                                "<step s=\"0\" type=\"nop\" cnt=\"0\" depid=\"-1\" deps=\"-1\"/>\n"
+                                "</tb>\n<tb id=\"2\" send=\"-1\" recv=\"1\" chan=\"0\">");
+  EXPECT_EQ(read_fault(text), "nothing");
+}
+
 // A file that forgot a dependency is run in the order of its data.
 TEST(Msccl, DependenciesFollowFromData) {
   EXPECT_EQ(read_fault(with("depid=\"0\" deps=\"0\"", "depid=\"-1\" deps=\"-1\"", 2)), "nothing");

@@ -203,6 +203,15 @@ TEST(Certificate, CatchesFaults) {
   EXPECT_EQ(seen.size(), 12U);
 }
 
+// A cut without data proves nothing, whatever bound stands beside.
+TEST(Certificate, NeedsACutWithData) {
+  const Topology topology = machine("dgx-1v");
+  Forest wrong = make_forest(topology, Collective::kAllgather, 0);
+  wrong.cut.clear();
+  wrong.bound = {1000000, 1};
+  EXPECT_NE(certify(wrong, topology), "");
+}
+
 // Each edge moves to another parent: an overloaded link, a circle, or a correct forest by the loads
 // of the test's own count.
 TEST(Certificate, CatchesEveryOverload) {
