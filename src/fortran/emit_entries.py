@@ -55,6 +55,7 @@ class Entry:
     def index(self, p):
         if p.array:
             self.pass_on(p, 'int', p.name)
+            self.before.append('*outcount = MPI_UNDEFINED;')
             self.after.append(f'if (*outcount != MPI_UNDEFINED) for (int i = 0; i < *outcount; ++i) ++{p.name}[i];')
         else:
             self.pass_on(p, 'int', p.name)
@@ -69,7 +70,7 @@ class Entry:
         in_place = p.name == 'sendtypes' and 'Neighbor' not in self.procedure.row.base and 'sendbuf' in [
             q.name for q in self.procedure.params]
         text = known.get(p.length, f'*{p.length}')
-        return f'sendbuf == &mpifort_sentinels_.in_place ? 0 : {text}' if in_place else text
+        return f'fort_address(sendbuf) == MPI_IN_PLACE ? 0 : {text}' if in_place else text
 
     def flag(self, p):
         if not p.array:
