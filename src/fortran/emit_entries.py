@@ -115,10 +115,9 @@ class Entry:
         if self.procedure.name.startswith('Start'):
             self.before.append(f'if ({pending}) fort_starting({p.name}, {count});')
             return
-        self.before += [f'const int pending = {pending};', f'FORT_ARRAY(int, old, pending ? {count} : 0);',
-                        f'for (long i = 0; i < old_count; ++i) old[i] = {p.name}[i];']
-        free = self.procedure.name == 'Request_free'
-        self.after.append('if (pending) fort_abandon(old[0]);' if free else f'if (pending) fort_settle(old, {p.name}, {count});')
+        self.before.append(f'struct fort_pending* const taken = {pending} ? fort_take({p.name}, {count}) : NULL;')
+        free = int(self.procedure.name == 'Request_free')
+        self.after.append(f'if (taken) fort_settle(taken, {p.name}, {free});')
 
     def status(self, p):
         self.pass_on(p, 'MPI_Status', f'fort_address({p.name})' if p.direction != 'in' else p.name)

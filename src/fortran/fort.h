@@ -132,17 +132,21 @@ struct fort_section {
 int fort_open(struct fort_section* section, const struct fort_array* array, MPI_Count count,
               int type, int ways);
 void fort_close(struct fort_section* section);
+// Prints the reason, and sets *ierror; the caller then calls the error handler.
 void fort_refuse(int* ierror, int code, const char* function);
 
 void fort_pack(struct fort_section* section);
-void fort_unpack(struct fort_section* section);
+void fort_unpack(struct fort_section* section);  // writes the bytes that changed after fort_pack
 
 // pending.c: packed copies that live until a request completes.
 extern int fort_pending;  // their number
 void fort_keep(int request, int persistent, int count, struct fort_section** sections);
-void fort_settle(const int* before, const int* after, long count);
 void fort_starting(const int* requests, long count);
-void fort_abandon(int request);
+// A completing call takes the copies of its requests before the call of C: later another thread may
+// have a request of the same integer. fort_settle unpacks the copies of complete requests, and puts
+// back those of requests that remain in `after`. `freed`: the call was MPI_Request_free.
+struct fort_pending* fort_take(const int* requests, long count);
+void fort_settle(struct fort_pending* taken, const int* after, int freed);
 
 static inline __attribute__((always_inline)) void fort_set(int* ierror, int code) {
   if (ierror) *ierror = code;
