@@ -16,7 +16,7 @@ SENTINELS = ('weights', 'sourceweights', 'destweights', 'array_of_errcodes')
 STRIPPED = ('Info_set', 'Info_delete', 'Info_get_valuelen')
 # Of collectives: the buffers with one count and one datatype. A datatype of the section can stand for them.
 SINGLE = re.compile(r'Bcast buffer|(Gatherv?|Allgatherv?|Neighbor_allgatherv?) sendbuf|Scatterv? recvbuf')
-WHOLE = re.compile(r'Win_|Free_mem|Get_address|Abi_|.*ttach_buffer|Buffer_attach|F_sync|Sizeof')  # the address is the argument
+WHOLE = re.compile(r'Win_|Free_mem|Get_address|Abi_|.*ttach_buffer|Buffer_attach|F_sync|Sizeof|File_\w+_end')  # the address is the argument
 
 
 class Entry:
@@ -206,7 +206,8 @@ def described(entry):
     for q in p.buffers:
         count, kind = following(p, q)
         typed = kind and (p.row.home not in ('coll', 'neighbor', 'op') or SINGLE.fullmatch(f'{p.row.base} {q.name}'))
-        ways = ['kFortTyped'] * bool(typed) + ['kFortCopied'] * (kept or not q.nonblocking)
+        whole = '(*partitions == 1 ? kFortTyped : 0)' if p.row.chapter == 'partitioned' else 'kFortTyped'
+        ways = [whole] * bool(typed) + ['kFortCopied'] * (kept or not q.nonblocking)
         ways += ['kFortRead'] + ['kFortWrite'] * (q.direction != 'in')
         shown = (f'*{count.name}', f'*{kind.name}') if typed else ('0', '0')
         lines += [f'struct fort_section {q.name}_s;',
@@ -217,18 +218,28 @@ def described(entry):
             large = count.kind == 'count'
             given[count.name] = f'&{q.name}_s.count' if large else f'&{q.name}_s.count_int'
             given[kind.name] = f'&{q.name}_s.type'
-    bad = ' | '.join(f'{q.name}_code' for q in p.buffers)
+    codes = [f'{q.name}_code' for q in p.buffers]
+    lines.append(f'const int bad = {"".join(f"{code} ? {code} : " for code in codes[:-1])}{codes[-1]};')
     call = f'FORT({plain})({", ".join([*given.values(), *ends, *hidden])});'
-    lines.append(f'if ({bad}) fort_refuse(ierror, {bad}, "MPI_{p.name}");')
+    lines.append(f'if (bad) {{ fort_refuse(ierror, bad, "MPI_{p.name}"); {handler(p)}; }}')
     if kept:
-        lines += ['int code = MPI_ERR_BUFFER;', f'if (!({bad})) {call.replace("ierror", "&code")}',
+        lines += ['int code = MPI_ERR_BUFFER;', f'if (!bad) {call.replace("ierror", "&code")}',
                   f'struct fort_section* sections[] = {{{", ".join(f"&{q.name}_s" for q in p.buffers)}}};',
                   f'if (code == MPI_SUCCESS && ({" | ".join(f"{q.name}_s.ways" for q in p.buffers)}) & kFortCopied) {{',
                   f'  fort_keep(*request, {int(p.name.endswith(("_init", "_init_c")))}, {len(p.buffers)}, sections);',
-                  '} else {', *(f'  {line}' for line in close), '}', f'if (!({bad})) fort_set(ierror, code);']
+                  '} else {', *(f'  {line}' for line in close), '}', 'if (!bad) fort_set(ierror, code);']
     else:
         lines += [f'else {call}', *close]
     return head + ''.join(f'  {line}\n' for line in lines) + '}\n\n' + short
+
+
+def handler(procedure):
+    """The call of the error handler for `bad`: of the first communicator, window or file."""
+    for q in procedure.params:
+        if q.kind in ('comm', 'win', 'file') and q.direction != 'out':
+            prefix = view.HANDLES[q.kind][1]
+            return f'PMPI_{prefix}_call_errhandler(fort_{prefix}(*{q.name}), bad)'
+    return 'PMPI_Comm_call_errhandler(MPI_COMM_SELF, bad)'
 
 
 def following(procedure, buffer):

@@ -99,13 +99,18 @@ struct fort_array {
   } dim[15];
 };
 
+// Types in these descriptors. class(*) arrays are kFortVoid: `element` is not their size, but
+// `span`.
+enum { kFortDerived = 5, kFortVoid = 10 };
+
 // Other compilers (flang) pass descriptors of C (CFI_cdesc_t). The version of these lies where
 // gfortran has the bytes of an element.
 enum { kFortC = 20180515 };
 static inline __attribute__((always_inline)) int fort_maybe_c(const struct fort_array* array) {
   return (int)array->element == kFortC;
 }
-// The descriptor itself, or a translation of C's in *room.
+// The descriptor itself, or in *room a translation of C's, or one with the size of class(*)
+// elements.
 const struct fort_array* fort_normal(const struct fort_array* array, struct fort_array* room);
 
 // Whether the array has no gaps. The last extent of an assumed-size array is unknown, and not
