@@ -162,15 +162,16 @@ static int open_typed(struct fort_section* s, MPI_Count count, int type) {
 // with the size of base and the stride of the elements, as it describes components `array%base`;
 // only the size of the message tells that the elements are larger.
 static int too_small(const struct fort_section* s, int known) {
-  if (!known)
-    return s->array->type == kFortDerived && (ptrdiff_t)s->array->element != s->array->span;
-  MPI_Count low, extent, first, length;
+  const struct fort_array* const a = s->array;
+  if (!known) return a->type == kFortDerived && a->span != 0 && (ptrdiff_t)a->element != a->span;
+  MPI_Count low, extent, first, length, last;
   if (s->count <= 0 || PMPI_Type_get_extent_c(fort_Type(s->type), &low, &extent) != MPI_SUCCESS ||
-      PMPI_Type_get_true_extent_c(fort_Type(s->type), &first, &length) != MPI_SUCCESS)
+      PMPI_Type_get_true_extent_c(fort_Type(s->type), &first, &length) != MPI_SUCCESS ||
+      length <= 0)
     return 0;
-  const MPI_Count last = (s->count - 1) * extent, room = (MPI_Count)s->bytes;
-  return length > 0 &&
-         (first + (last < 0 ? last : 0) < 0 || first + length + (last > 0 ? last : 0) > room);
+  if (__builtin_mul_overflow(s->count - 1, extent, &last)) return 1;
+  const MPI_Count begin = first + (last < 0 ? last : 0), room = (MPI_Count)s->bytes;
+  return begin < 0 || first > room || length > room - first || last > room - first - length;
 }
 
 int fort_open(struct fort_section* s, const struct fort_array* array, MPI_Count count, int type,

@@ -108,6 +108,35 @@ contains
     call MPI_Request_free(r(2))
   end subroutine
 
+  ! Messages beyond the section would write behind the copy.
+  subroutine too_large()
+    integer, asynchronous :: a(8)
+    integer :: code
+    integer(MPI_COUNT_KIND), parameter :: half = 2_MPI_COUNT_KIND ** 61
+    integer(MPI_ADDRESS_KIND), parameter :: places(2) = [-4_MPI_ADDRESS_KIND, 0_MPI_ADDRESS_KIND]
+    type(MPI_Request) :: r
+    type(MPI_Datatype) :: pair, low
+    call MPI_Type_vector(2, 1, 2, MPI_INTEGER, pair)
+    call MPI_Type_commit(pair)
+    call MPI_Type_create_hindexed(2, [1, 1], places, MPI_INTEGER, low)
+    call MPI_Type_commit(low)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    call MPI_Irecv(a(1:8:2), 5, MPI_INTEGER, 0, 0, MPI_COMM_SELF, r, code)
+    call expect(code == MPI_ERR_BUFFER, 'one element more than the section')
+    call MPI_Irecv(a(1:8:2), 2, pair, 0, 0, MPI_COMM_SELF, r, code)
+    call expect(code == MPI_ERR_BUFFER, 'two vectors')
+    call MPI_Irecv(a(1:8:2), half, pair, 0, 0, MPI_COMM_SELF, r, code)
+    call expect(code == MPI_ERR_BUFFER, 'more bytes than a count holds')
+    call MPI_Irecv(a(1:8:2), 1, low, 0, 0, MPI_COMM_SELF, r, code)
+    call expect(code == MPI_ERR_BUFFER, 'a datatype that begins before the section')
+    call MPI_Irecv(a(1:8:2), 0, low, MPI_PROC_NULL, 0, MPI_COMM_SELF, r, code)
+    call expect(code == MPI_SUCCESS, 'no element')
+    call MPI_Wait(r, MPI_STATUS_IGNORE)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL)
+    call MPI_Type_free(pair)
+    call MPI_Type_free(low)
+  end subroutine
+
   subroutine take(x, n, type, code)
     class(*), intent(inout), asynchronous :: x(:)
     integer, intent(in) :: n
@@ -255,6 +284,7 @@ program main
   if (chosen('types')) call in_place_types()
   if (chosen('two')) call two_at_once()
   if (chosen('partitioned')) call partitioned()
+  if (chosen('large')) call too_large()
   if (chosen('class')) call polymorphic()
   if (chosen('files')) call files_and_windows()
   call MPI_Finalize()
