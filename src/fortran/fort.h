@@ -99,8 +99,8 @@ struct fort_array {
   } dim[15];
 };
 
-// Types in these descriptors. class(*) arrays are kFortVoid: `element` is not their size, but
-// `span`.
+// Types in descriptors. Elements of class(*) arrays (kFortVoid) have the size `span`, not
+// `element`.
 enum { kFortDerived = 5, kFortVoid = 10 };
 
 // Other compilers (flang) pass descriptors of C (CFI_cdesc_t). The version of these lies where
@@ -109,8 +109,7 @@ enum { kFortC = 20180515 };
 static inline __attribute__((always_inline)) int fort_maybe_c(const struct fort_array* array) {
   return (int)array->element == kFortC;
 }
-// The descriptor itself, or in *room a translation of C's, or one with the size of class(*)
-// elements.
+// The descriptor; or in *room: C's translated, or the size of class(*) elements corrected.
 const struct fort_array* fort_normal(const struct fort_array* array, struct fort_array* room);
 
 // Whether the array has no gaps. The last extent of an assumed-size array is unknown, and not
@@ -147,9 +146,9 @@ void fort_unpack(struct fort_section* section);  // writes the bytes that change
 extern int fort_pending;  // their number
 void fort_keep(int request, int persistent, int count, struct fort_section** sections);
 void fort_starting(const int* requests, long count);
-// A completing call takes the copies of its requests before the call of C: later another thread may
-// have a request of the same integer. fort_settle unpacks the copies of complete requests, and puts
-// back those of requests that remain in `after`. `freed`: the call was MPI_Request_free.
+// A completing call takes the copies of requests before the call of C: later another thread may
+// have a request of the same integer. fort_settle unpacks the copies of complete requests, and
+// lists the copies of requests still in `after` again. `freed`: the call was MPI_Request_free.
 struct fort_pending* fort_take(const int* requests, long count);
 void fort_settle(struct fort_pending* taken, const int* after, int freed);
 

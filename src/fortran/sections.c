@@ -71,16 +71,16 @@ static size_t elements(const struct fort_array* a) {
   return all;
 }
 
-// Of an element, writes only the bytes that differ from those packed before: other calls may have
-// written the others meanwhile.
+// Writes the bytes of an element that differ from the bytes packed before. Other calls may have
+// written the equal bytes meanwhile.
 static void write_changed(char* at, const char* packed, const char* before, size_t bytes) {
   if (memcmp(packed, before, bytes) == 0) return;
   for (size_t i = 0; i < bytes; ++i)
     if (packed[i] != before[i]) at[i] = packed[i];
 }
 
-// Copies the section to a packed buffer, in array element order; with `before` from the packed
-// buffer to the section, where `before` has the bytes as they were packed.
+// Copies the section to a packed buffer, in array element order. With `before` (the packed bytes
+// before the call): from the packed buffer to the section.
 static void move(const struct fort_array* a, int d, char* at, char** packed, const char** before) {
   if (d < 0) {
     if (before) {
@@ -158,9 +158,9 @@ static int open_typed(struct fort_section* s, MPI_Count count, int type) {
   return 1;
 }
 
-// Whether the packed copy may have other bytes than the message. gfortran describes class(base)
-// with the size of base and the stride of the elements, as it describes components `array%base`;
-// only the size of the message tells that the elements are larger.
+// Whether the message may be larger than the packed copy. gfortran describes class(base) arrays
+// with the size of base and the stride of the elements, like components `array%base`: only the size
+// of the message shows larger elements.
 static int too_small(const struct fort_section* s, int known) {
   const struct fort_array* const a = s->array;
   if (!known) return a->type == kFortDerived && a->span != 0 && (ptrdiff_t)a->element != a->span;
@@ -183,7 +183,7 @@ int fort_open(struct fort_section* s, const struct fort_array* array, MPI_Count 
   if ((ways & kFortTyped) && open_typed(s, count, type)) return MPI_SUCCESS;
   s->bytes = elements(array) * array->element;
   if (!(ways & kFortCopied) || too_small(s, ways & kFortTyped)) return MPI_ERR_BUFFER;
-  const size_t copies = ways & kFortWrite ? 2 : 1;  // as it is, and as it was packed
+  const size_t copies = ways & kFortWrite ? 2 : 1;  // the second: bytes before the call
   s->address = malloc(s->bytes > 0 ? copies * s->bytes : 1);
   if (!s->address) return MPI_ERR_NO_MEM;
   s->ways |= kFortCopied;
