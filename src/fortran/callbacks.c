@@ -68,13 +68,13 @@ void* fort_callback(enum fort_kind kind, fort_procedure* procedure) {
     if (procedures[kind][i] == procedure) found = functions[kind][i];
   }
   pthread_mutex_unlock(&lock);
-  if (!found)
-    fprintf(
-        stderr,
-        "MPI (Fortran): %d procedures are operations or error handlers of this kind already, the "
-        "limit. Use one procedure for several purposes.\n",
-        kFortCallbacks);
-  return found;
+  if (found) return found;
+  fprintf(stderr,
+          "MPI (Fortran): %d procedures are operations or error handlers of this kind already, the "
+          "limit. Procedures of freed operations count. Use one procedure for several purposes.\n",
+          kFortCallbacks);
+  PMPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_NO_MEM);
+  return NULL;
 }
 
 int fort_query(void* state, MPI_Status* status) {

@@ -8,8 +8,8 @@
 
 typedef void fort_procedure(void);
 
-// The C callback of a procedure; equal for equal procedures. Null, with a message, after
-// kFortCallbacks procedures of a kind.
+// The C callback of a procedure; equal for equal procedures. Null after kFortCallbacks procedures
+// of a kind, with a message and a call of MPI_COMM_SELF's error handler.
 enum fort_kind { kFortOp, kFortOpLarge, kFortComm, kFortFile, kFortSession, kFortWin, kFortKinds };
 enum { kFortCallbacks = 64 };
 void* fort_callback(enum fort_kind kind, fort_procedure* procedure);

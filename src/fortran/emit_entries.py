@@ -16,7 +16,7 @@ SENTINELS = ('weights', 'sourceweights', 'destweights', 'array_of_errcodes')
 STRIPPED = ('Info_set', 'Info_delete', 'Info_get_valuelen')
 # Of collectives: the buffers with one count and one datatype. A datatype of the section can stand for them.
 SINGLE = re.compile(r'Bcast buffer|(Gatherv?|Allgatherv?|Neighbor_allgatherv?) sendbuf|Scatterv? recvbuf')
-WHOLE = re.compile(r'Win_|Free_mem|Get_address|Abi_|.*ttach_buffer|Buffer_attach|F_sync|Sizeof')  # the address is the argument
+WHOLE = re.compile(r'Win_|Free_mem|Get_address|Abi_|.*ttach_buffer|Buffer_attach|F_sync|Sizeof|File_\w+_end')  # the address is the argument
 
 
 class Entry:
@@ -55,6 +55,7 @@ class Entry:
     def index(self, p):
         if p.array:
             self.pass_on(p, 'int', p.name)
+            self.before.append('*outcount = MPI_UNDEFINED;')
             self.after.append(f'if (*outcount != MPI_UNDEFINED) for (int i = 0; i < *outcount; ++i) ++{p.name}[i];')
         else:
             self.pass_on(p, 'int', p.name)
@@ -69,7 +70,7 @@ class Entry:
         in_place = p.name == 'sendtypes' and 'Neighbor' not in self.procedure.row.base and 'sendbuf' in [
             q.name for q in self.procedure.params]
         text = known.get(p.length, f'*{p.length}')
-        return f'sendbuf == &mpifort_sentinels_.in_place ? 0 : {text}' if in_place else text
+        return f'fort_address(sendbuf) == MPI_IN_PLACE ? 0 : {text}' if in_place else text
 
     def flag(self, p):
         if not p.array:
@@ -114,10 +115,9 @@ class Entry:
         if self.procedure.name.startswith('Start'):
             self.before.append(f'if ({pending}) fort_starting({p.name}, {count});')
             return
-        self.before += [f'const int pending = {pending};', f'FORT_ARRAY(int, old, pending ? {count} : 0);',
-                        f'for (long i = 0; i < old_count; ++i) old[i] = {p.name}[i];']
-        free = self.procedure.name == 'Request_free'
-        self.after.append('if (pending) fort_abandon(old[0]);' if free else f'if (pending) fort_settle(old, {p.name}, {count});')
+        self.before.append(f'struct fort_pending* const taken = {pending} ? fort_take({p.name}, {count}) : NULL;')
+        free = int(self.procedure.name == 'Request_free')
+        self.after.append(f'if (taken) fort_settle(taken, {p.name}, {free});')
 
     def status(self, p):
         self.pass_on(p, 'MPI_Status', f'fort_address({p.name})' if p.direction != 'in' else p.name)
@@ -206,7 +206,8 @@ def described(entry):
     for q in p.buffers:
         count, kind = following(p, q)
         typed = kind and (p.row.home not in ('coll', 'neighbor', 'op') or SINGLE.fullmatch(f'{p.row.base} {q.name}'))
-        ways = ['kFortTyped'] * bool(typed) + ['kFortCopied'] * (kept or not q.nonblocking)
+        whole = '(*partitions == 1 ? kFortTyped : 0)' if p.row.chapter == 'partitioned' else 'kFortTyped'
+        ways = [whole] * bool(typed) + ['kFortCopied'] * (kept or not q.nonblocking)
         ways += ['kFortRead'] + ['kFortWrite'] * (q.direction != 'in')
         shown = (f'*{count.name}', f'*{kind.name}') if typed else ('0', '0')
         lines += [f'struct fort_section {q.name}_s;',
@@ -217,18 +218,28 @@ def described(entry):
             large = count.kind == 'count'
             given[count.name] = f'&{q.name}_s.count' if large else f'&{q.name}_s.count_int'
             given[kind.name] = f'&{q.name}_s.type'
-    bad = ' | '.join(f'{q.name}_code' for q in p.buffers)
+    codes = [f'{q.name}_code' for q in p.buffers]
+    lines.append(f'const int bad = {"".join(f"{code} ? {code} : " for code in codes[:-1])}{codes[-1]};')
     call = f'FORT({plain})({", ".join([*given.values(), *ends, *hidden])});'
-    lines.append(f'if ({bad}) fort_refuse(ierror, {bad}, "MPI_{p.name}");')
+    lines.append(f'if (bad) {{ fort_refuse(ierror, bad, "MPI_{p.name}"); {handler(p)}; }}')
     if kept:
-        lines += ['int code = MPI_ERR_BUFFER;', f'if (!({bad})) {call.replace("ierror", "&code")}',
+        lines += ['int code = MPI_ERR_BUFFER;', f'if (!bad) {call.replace("ierror", "&code")}',
                   f'struct fort_section* sections[] = {{{", ".join(f"&{q.name}_s" for q in p.buffers)}}};',
                   f'if (code == MPI_SUCCESS && ({" | ".join(f"{q.name}_s.ways" for q in p.buffers)}) & kFortCopied) {{',
                   f'  fort_keep(*request, {int(p.name.endswith(("_init", "_init_c")))}, {len(p.buffers)}, sections);',
-                  '} else {', *(f'  {line}' for line in close), '}', f'if (!({bad})) fort_set(ierror, code);']
+                  '} else {', *(f'  {line}' for line in close), '}', 'if (!bad) fort_set(ierror, code);']
     else:
         lines += [f'else {call}', *close]
     return head + ''.join(f'  {line}\n' for line in lines) + '}\n\n' + short
+
+
+def handler(procedure):
+    """The call of the error handler for `bad`: of the first communicator, window or file."""
+    for q in procedure.params:
+        if q.kind in ('comm', 'win', 'file') and q.direction != 'out':
+            prefix = view.HANDLES[q.kind][1]
+            return f'PMPI_{prefix}_call_errhandler(fort_{prefix}(*{q.name}), bad)'
+    return 'PMPI_Comm_call_errhandler(MPI_COMM_SELF, bad)'
 
 
 def following(procedure, buffer):

@@ -99,13 +99,17 @@ struct fort_array {
   } dim[15];
 };
 
+// Types in descriptors. Elements of class(*) arrays (kFortVoid) have the size `span`, not
+// `element`.
+enum { kFortDerived = 5, kFortVoid = 10 };
+
 // Other compilers (flang) pass descriptors of C (CFI_cdesc_t). The version of these lies where
 // gfortran has the bytes of an element.
 enum { kFortC = 20180515 };
 static inline __attribute__((always_inline)) int fort_maybe_c(const struct fort_array* array) {
   return (int)array->element == kFortC;
 }
-// The descriptor itself, or a translation of C's in *room.
+// The descriptor; or in *room: C's translated, or the size of class(*) elements corrected.
 const struct fort_array* fort_normal(const struct fort_array* array, struct fort_array* room);
 
 // Whether the array has no gaps. The last extent of an assumed-size array is unknown, and not
@@ -132,17 +136,21 @@ struct fort_section {
 int fort_open(struct fort_section* section, const struct fort_array* array, MPI_Count count,
               int type, int ways);
 void fort_close(struct fort_section* section);
+// Prints the reason, and sets *ierror; the caller then calls the error handler.
 void fort_refuse(int* ierror, int code, const char* function);
 
 void fort_pack(struct fort_section* section);
-void fort_unpack(struct fort_section* section);
+void fort_unpack(struct fort_section* section);  // writes the bytes that changed after fort_pack
 
 // pending.c: packed copies that live until a request completes.
 extern int fort_pending;  // their number
 void fort_keep(int request, int persistent, int count, struct fort_section** sections);
-void fort_settle(const int* before, const int* after, long count);
 void fort_starting(const int* requests, long count);
-void fort_abandon(int request);
+// A completing call takes the copies of requests before the call of C: later another thread may
+// have a request of the same integer. fort_settle unpacks the copies of complete requests, and
+// lists the copies of requests still in `after` again. `freed`: the call was MPI_Request_free.
+struct fort_pending* fort_take(const int* requests, long count);
+void fort_settle(struct fort_pending* taken, const int* after, int freed);
 
 static inline __attribute__((always_inline)) void fort_set(int* ierror, int code) {
   if (ierror) *ierror = code;

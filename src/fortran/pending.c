@@ -10,27 +10,34 @@
 #include "fortran/fort.h"
 
 enum { kSections = 2 };
-struct pending {
+struct fort_pending {
   int request;
-  int active, persistent;
+  int active;
+  long place;  // among the requests of the call that took it
   struct fort_section sections[kSections];
   struct fort_array arrays[kSections];
   int count;
-  struct pending* next;
+  struct fort_pending* next;
 };
 int fort_pending;
-static struct pending* first;
-static struct pending* abandoned;  // freed while active
+static struct fort_pending* first;
+static struct fort_pending* abandoned;  // freed while active
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// Under the lock.
+static void list(struct fort_pending* p) {
+  p->next = first;
+  first = p;
+  __atomic_add_fetch(&fort_pending, 1, __ATOMIC_RELEASE);
+}
 
 void fort_keep(int request, int persistent, int count, struct fort_section** sections) {
   if (request == (int)(uintptr_t)MPI_REQUEST_NULL) {  // complete already
     for (int i = 0; i < count; ++i) fort_close(sections[i]);
     return;
   }
-  struct pending* made = fort_allocate(1, sizeof *made);
+  struct fort_pending* made = fort_allocate(1, sizeof *made);
   made->request = request;
-  made->persistent = persistent;
   made->active = !persistent;
   for (int i = 0; i < count; ++i) {
     if (!(sections[i]->ways & kFortCopied)) {
@@ -43,22 +50,31 @@ void fort_keep(int request, int persistent, int count, struct fort_section** sec
     made->sections[at].array = &made->arrays[at];
   }
   pthread_mutex_lock(&lock);
-  made->next = first;
-  first = made;
-  __atomic_add_fetch(&fort_pending, 1, __ATOMIC_RELEASE);
+  list(made);
   pthread_mutex_unlock(&lock);
 }
 
-// Finds the entry of a request under the lock, and removes it from the list if `remove` is set.
-static struct pending* find(int request, int remove) {
-  struct pending** at = &first;
+// The link to the entry of a request, or to null; under the lock.
+static struct fort_pending** find(int request) {
+  struct fort_pending** at = &first;
   while (*at && (*at)->request != request) at = &(*at)->next;
-  struct pending* const found = *at;
-  if (found && remove) {
+  return at;
+}
+
+struct fort_pending* fort_take(const int* requests, long count) {
+  struct fort_pending* taken = NULL;
+  pthread_mutex_lock(&lock);
+  for (long i = 0; i < count; ++i) {
+    struct fort_pending **const at = find(requests[i]), *const found = *at;
+    if (!found) continue;
     *at = found->next;
     __atomic_sub_fetch(&fort_pending, 1, __ATOMIC_RELEASE);
+    found->place = i;
+    found->next = taken;
+    taken = found;
   }
-  return found;
+  pthread_mutex_unlock(&lock);
+  return taken;
 }
 
 static int is_done(int request) {
@@ -68,13 +84,13 @@ static int is_done(int request) {
 }
 
 // For complete requests that remain: persistent requests, and others after MPI_Request_get_status.
-static void unpack_once(struct pending* p) {
+static void unpack_once(struct fort_pending* p) {
   for (int s = 0; s < p->count; ++s)
     if (p->sections[s].ways & kFortWrite) fort_unpack(&p->sections[s]);
   p->active = 0;
 }
 
-static void release(struct pending* p) {
+static void release(struct fort_pending* p) {
   for (int s = 0; s < p->count; ++s) {
     if (!p->active) p->sections[s].ways &= ~kFortWrite;  // unpacked already
     fort_close(&p->sections[s]);
@@ -82,35 +98,31 @@ static void release(struct pending* p) {
   free(p);
 }
 
-void fort_settle(const int* before, const int* after, long count) {
-  for (long i = 0; i < count; ++i) {
-    if (before[i] == (int)(uintptr_t)MPI_REQUEST_NULL) continue;
-    const int gone = after[i] != before[i];
+void fort_settle(struct fort_pending* taken, const int* after, int freed) {
+  while (taken) {
+    struct fort_pending* const p = taken;
+    taken = p->next;
+    const int remains = after[p->place] == p->request;
+    if (remains && p->active && is_done(p->request)) unpack_once(p);
+    if (!remains && !(freed && p->active)) {
+      release(p);
+      continue;
+    }
     pthread_mutex_lock(&lock);
-    struct pending* const found = find(before[i], gone);
-    if (found && !gone && found->active && is_done(before[i])) unpack_once(found);
+    if (remains) {
+      list(p);
+    } else {  // the library may still use the copies of an active request
+      p->next = abandoned;
+      abandoned = p;
+    }
     pthread_mutex_unlock(&lock);
-    if (found && gone) release(found);
   }
-}
-
-// For MPI_Request_free. The copies of an active request stay: the library may still use them.
-void fort_abandon(int request) {
-  pthread_mutex_lock(&lock);
-  struct pending* const found = find(request, 1);
-  const int active = found && found->active;
-  if (active) {
-    found->next = abandoned;
-    abandoned = found;
-  }
-  pthread_mutex_unlock(&lock);
-  if (found && !active) release(found);
 }
 
 void fort_starting(const int* requests, long count) {
   pthread_mutex_lock(&lock);
   for (long i = 0; i < count; ++i) {
-    struct pending* const p = find(requests[i], 0);
+    struct fort_pending* const p = *find(requests[i]);
     if (!p) continue;
     p->active = 1;
     for (int s = 0; s < p->count; ++s) fort_pack(&p->sections[s]);

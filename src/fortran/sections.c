@@ -29,6 +29,12 @@ struct c_array {
 };
 
 const struct fort_array* fort_normal(const struct fort_array* array, struct fort_array* room) {
+  if (!fort_maybe_c(array) && array->type == kFortVoid && array->rank > 0) {
+    memcpy(room, array,
+           offsetof(struct fort_array, dim) + (size_t)array->rank * sizeof *array->dim);
+    room->element = (size_t)array->span;
+    return room;
+  }
   struct c_array c;
   memcpy(&c, array, offsetof(struct c_array, dim));
   if (c.version != kFortC || c.type == 0 || c.rank > 15) return array;
@@ -49,13 +55,14 @@ const struct fort_array* fort_normal(const struct fort_array* array, struct fort
 
 int fort_contiguous(const struct fort_array* a) {
   ptrdiff_t expected = 1;
+  if (a->element == 0) return 1;
   for (int d = 0; d < a->rank; ++d) {
     const ptrdiff_t length = a->dim[d].upper - a->dim[d].lower + 1;
     if (length == 0) return 1;
     if (length != 1 && a->dim[d].stride != expected) return 0;
     expected *= length;
   }
-  return expected == 1 || a->span == (ptrdiff_t)a->element || a->span == 0 || a->element == 0;
+  return expected == 1 || a->span == (ptrdiff_t)a->element || a->span == 0;
 }
 
 static size_t elements(const struct fort_array* a) {
@@ -64,14 +71,28 @@ static size_t elements(const struct fort_array* a) {
   return all;
 }
 
-// Copies between the section and a packed buffer, in array element order.
-static void move(const struct fort_array* a, int d, char* at, char** packed, int out) {
+// Writes the bytes of an element that differ from the bytes packed before. Other calls may have
+// written the equal bytes meanwhile.
+static void write_changed(char* at, const char* packed, const char* before, size_t bytes) {
+  if (memcmp(packed, before, bytes) == 0) return;
+  for (size_t i = 0; i < bytes; ++i)
+    if (packed[i] != before[i]) at[i] = packed[i];
+}
+
+// Copies the section to a packed buffer, in array element order. With `before` (the packed bytes
+// before the call): from the packed buffer to the section.
+static void move(const struct fort_array* a, int d, char* at, char** packed, const char** before) {
   if (d < 0) {
-    memcpy(out ? at : *packed, out ? *packed : at, a->element);
+    if (before) {
+      write_changed(at, *packed, *before, a->element);
+      *before += a->element;
+    } else {
+      memcpy(*packed, at, a->element);
+    }
     *packed += a->element;
     return;
   }
-  for (ptrdiff_t i = 0; i < extent(a, d); ++i) move(a, d - 1, at + i * step(a, d), packed, out);
+  for (ptrdiff_t i = 0; i < extent(a, d); ++i) move(a, d - 1, at + i * step(a, d), packed, before);
 }
 
 // The datatype of the first `count` elements of type `element`: complete inner dimensions, then the
@@ -137,6 +158,22 @@ static int open_typed(struct fort_section* s, MPI_Count count, int type) {
   return 1;
 }
 
+// Whether the message may be larger than the packed copy. gfortran describes class(base) arrays
+// with the size of base and the stride of the elements, like components `array%base`: only the size
+// of the message shows larger elements.
+static int too_small(const struct fort_section* s, int known) {
+  const struct fort_array* const a = s->array;
+  if (!known) return a->type == kFortDerived && a->span != 0 && (ptrdiff_t)a->element != a->span;
+  MPI_Count low, extent, first, length, last;
+  if (s->count <= 0 || PMPI_Type_get_extent_c(fort_Type(s->type), &low, &extent) != MPI_SUCCESS ||
+      PMPI_Type_get_true_extent_c(fort_Type(s->type), &first, &length) != MPI_SUCCESS ||
+      length <= 0)
+    return 0;
+  if (__builtin_mul_overflow(s->count - 1, extent, &last)) return 1;
+  const MPI_Count begin = first + (last < 0 ? last : 0), room = (MPI_Count)s->bytes;
+  return begin < 0 || first > room || length > room - first || last > room - first - length;
+}
+
 int fort_open(struct fort_section* s, const struct fort_array* array, MPI_Count count, int type,
               int ways) {
   *s = (struct fort_section){fort_address(array->base), count, (int)count, type,
@@ -144,9 +181,10 @@ int fort_open(struct fort_section* s, const struct fort_array* array, MPI_Count 
   if (fort_contiguous(array)) return MPI_SUCCESS;
   s->ways = ways & kFortWrite;
   if ((ways & kFortTyped) && open_typed(s, count, type)) return MPI_SUCCESS;
-  if (!(ways & kFortCopied)) return MPI_ERR_BUFFER;
   s->bytes = elements(array) * array->element;
-  s->address = malloc(s->bytes > 0 ? s->bytes : 1);
+  if (!(ways & kFortCopied) || too_small(s, ways & kFortTyped)) return MPI_ERR_BUFFER;
+  const size_t copies = ways & kFortWrite ? 2 : 1;  // the second: bytes before the call
+  s->address = malloc(s->bytes > 0 ? copies * s->bytes : 1);
   if (!s->address) return MPI_ERR_NO_MEM;
   s->ways |= kFortCopied;
   fort_pack(s);
@@ -155,12 +193,14 @@ int fort_open(struct fort_section* s, const struct fort_array* array, MPI_Count 
 
 void fort_pack(struct fort_section* s) {
   char* packed = s->address;
-  move(s->array, s->array->rank - 1, s->array->base, &packed, 0);
+  move(s->array, s->array->rank - 1, s->array->base, &packed, NULL);
+  if (s->ways & kFortWrite) memcpy(packed, s->address, s->bytes);
 }
 
 void fort_unpack(struct fort_section* s) {
   char* packed = s->address;
-  move(s->array, s->array->rank - 1, s->array->base, &packed, 1);
+  const char* before = packed + s->bytes;
+  move(s->array, s->array->rank - 1, s->array->base, &packed, &before);
 }
 
 void fort_close(struct fort_section* s) {
@@ -174,9 +214,9 @@ void fort_refuse(int* ierror, int code, const char* function) {
   if (code == MPI_ERR_BUFFER)
     fprintf(
         stderr,
-        "%s (Fortran): the call accepts no array section with gaps. Pass a contiguous array, or a "
+        "%s (Fortran): the call accepts no array section with gaps, no message larger than a "
+        "section, and no class(T) array of a type that extends T. Pass a contiguous array, or a "
         "datatype with the gaps.\n",
         function);
-  PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
   fort_set(ierror, code);
 }

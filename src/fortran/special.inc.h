@@ -74,7 +74,7 @@ void FORT(comm_spawn)(const char* command, const char* argv, const int* maxprocs
                       size_t command_length, size_t argv_length) {
   const MPI_Comm comm_c = fort_Comm(*comm);
   const int here = FORT(at_root)(*root, comm_c);
-  FORT_STRING(command_c, command, here ? command_length : 0);
+  FORT_STRIPPED(command_c, command, here ? command_length : 0);
   char** argv_c __attribute__((cleanup(fort_release))) = NULL;
   if (here && fort_address(argv)) argv_c = FORT(strings)(argv, argv_length, -1, 1);
   MPI_Comm made = MPI_COMM_NULL;

@@ -104,7 +104,7 @@ def kind_of(function, p, large):
 
 
 def nonblocking(row):
-    return bool(re.match(r'I|R(put|get|acc)|Put|Get(_acc)?$|Get_address|Accumulate|Fetch|Compare|F_sync|Free_mem|Win_(create|attach|detach)'
+    return bool(re.match(r'I|R(put|get|acc)|Put|Get(_accumulate)?$|Get_address|Accumulate|Fetch|Compare|F_sync|Free_mem|Win_(create|attach|detach)'
                          r'|P(send|recv)_init|File_i|.*_(init|begin|end)$|(\w+_)?[Aa]ttach', row.name))
 
 

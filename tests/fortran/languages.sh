@@ -14,6 +14,15 @@ here=$TOP/tests/fortran
 "$MPIRUN" -n 2 ./languages
 echo "attributes, statuses, handles and operations across languages"
 
+# Two loaded objects share the COMMON block of the sentinels by RTLD_GLOBAL.
+for name in first second; do
+  sed "s/NAME/$name/" "$here/loaded_f08.inc" >$name.f90
+  "$MPIFORT" -shared -fPIC $name.f90 -o $name.so
+done
+"$MPICC" -Wall -Wextra -Werror -x c "$here/loader.inc" -o loader
+"$MPIRUN" -n 2 ./loader
+echo "Fortran in loaded objects"
+
 # A tool in C sees calls of each interface once; a tool in Fortran replaces the specific procedure.
 "$MPICC" -shared -fPIC -x c "$here/tool.inc" -o tool.so
 for source in "$TOP/tests/fortran/fixed_form.f" "$TOP/tests/fortran/module_f08.f90"; do
