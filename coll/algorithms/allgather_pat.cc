@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel trees allgather: a binomial tree from each rank carries the rank's block, to the farthest
-// ranks first: few bytes go far. The trees share rounds.
-// Cost: lg p rounds; n bytes per rank; p - 1 messages.
-// See: Jeaugey 2025 (arXiv 2506.20252, NCCL's PAT).
+// Parallel trees allgather: a binomial tree from each rank carries the rank's block, to the
+// farthest ranks first: few bytes go far. The trees share rounds. Cost: lg p rounds; n bytes per
+// rank; p - 1 messages. See: Jeaugey 2025 (arXiv 2506.20252, NCCL's PAT).
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
 

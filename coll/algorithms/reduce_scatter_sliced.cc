@@ -3,8 +3,8 @@
 // host for the block of the counterpart there. Sums pass through the hosts and end at the block's
 // rank. All network cards work.
 // Cost: q - 1 rounds between hosts, with n / p bytes each; n (g - 1) / g bytes within a host.
-// Definitions: lane 0 goes between hosts, lane 1 within; q hosts of g ranks. Two slots hold own sums,
-// and two the sums of the previous host: a sum leaves during the next addition.
+// Definitions: lane 0 goes between hosts, lane 1 within; q hosts of g ranks. Two slots hold own
+// sums, and two the sums of the previous host: a sum leaves during the next addition.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -249,9 +249,9 @@ inline bool goes_into_streams(const Algorithm& row, int32_t ranks) {
   Question question{row.collective, ranks, 0};
   question.streams = true;
   // Steps of these rows take several blocks at once, which streams refuse.
-  const bool several = row.collective == Collective::kReduceScatter &&
-                       (std::strcmp(row.name, "recursive_halving") == 0 ||
-                        std::strcmp(row.name, "bine") == 0);
+  const bool several =
+      row.collective == Collective::kReduceScatter &&
+      (std::strcmp(row.name, "recursive_halving") == 0 || std::strcmp(row.name, "bine") == 0);
   return has_schedule(row) && can(row, question) && !several;
 }
 
