@@ -65,7 +65,7 @@ for folder in one two; do
   "$tern_coll" export allreduce ring --ranks=2 --output=$folder/plan.xml || exit 1
   echo 'allreduce 2 any file plan.xml' >$folder/table
 done
-apart() { timeout 30 "$MPIRUN" -genv TERN_COLL_TABLE=table -n 1 -wdir "$work/one" "$work/rows" allreduce=file : \
+apart() { timeout 30 "$MPIRUN" -genv TERN_COLL_TABLE table -n 1 -wdir "$work/one" "$work/rows" allreduce=file : \
   -n 1 -wdir "$work/two" "$work/rows" allreduce=file; }
 check "equal plans in two folders" apart
 sed -i 's/name="[a-z_0-9]*"/name="other"/' two/plan.xml
