@@ -14,7 +14,10 @@
 namespace tern::btl {
 namespace {
 
-uint32_t fold(uint64_t digest) noexcept { return static_cast<uint32_t>(digest ^ digest >> 32); }
+uint16_t fold(uint64_t digest) noexcept {
+  digest ^= digest >> 32;
+  return static_cast<uint16_t>(digest ^ digest >> 16);
+}
 
 }  // namespace
 
@@ -24,7 +27,7 @@ ConnectionInfo AddressBook::own() const {
   info.parameter_hash = process_.params.shared_hash();
   info.content_hash = fold(process_.params.content);
   info.machine = static_cast<uint32_t>(machine_id());
-  info.channels = static_cast<uint16_t>(process_.channel_count());
+  info.channels = static_cast<uint8_t>(process_.channel_count());
   return info;
 }
 

@@ -21,7 +21,7 @@ bool ConnectionInfo::append(std::string_view transport, uint32_t channel, uint8_
   std::memcpy(addresses.data() + used, &head, sizeof head);
   if (!address.empty())
     std::memcpy(addresses.data() + used + sizeof head, address.data(), address.size());
-  used = static_cast<uint16_t>(used + sizeof head + address.size());
+  used = static_cast<uint8_t>(used + sizeof head + address.size());
   return true;
 }
 

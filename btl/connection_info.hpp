@@ -15,11 +15,11 @@ inline constexpr uint32_t kWireVersion = 19;
 struct ConnectionInfo {
   uint32_t wire_version;
   uint32_t parameter_hash;
-  uint32_t content_hash;  // of files that ranks of a world share
   uint32_t machine;
-  uint16_t channels;
-  uint16_t used;
-  std::array<std::byte, 108> addresses;
+  uint16_t content_hash;  // of files that ranks of a world share
+  uint8_t channels;
+  uint8_t used;
+  std::array<std::byte, 112> addresses;
 
   struct Head {
     char transport[6];

@@ -71,7 +71,7 @@ void Bound::bind(const Operation& operation, size_t chunk, CachedSchedule& cache
   schedule_ = &cached.schedule;
   kept_.keep(operation, schedule_->whole_blocks(Space::kInput),
              schedule_->whole_blocks(Space::kOutput));
-  chunk_ = goes_by_pairs(operation) ? 0 : chunk;
+  chunk_ = !splits(schedule_->collective) && goes_by_pairs(operation) ? 0 : chunk;
   Areas areas = find_areas();
   geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk_);
   scratch_bytes_ = round_up(geometry_.scratch().bytes(*schedule_));
@@ -134,8 +134,8 @@ Area Bound::area_like() {
 
 Bound::Areas Bound::find_areas() {
   Areas areas{area_of(operation().input), area_of(operation().output), area_like()};
-  copied_input_.reset();
-  copied_output_.reset();
+  if (copied_input_.used) copied_input_.reset();
+  if (copied_output_.used) copied_output_.reset();
   const Area users_output = areas.output;
   const Collective what = schedule_->collective;
   const bool in_place = operation().in_place;

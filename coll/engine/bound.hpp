@@ -47,6 +47,7 @@ class Bound {
   /// Calls `copy` with each Aside before the first step, or after the last (`back`).
   template <class Copy>
   void each_aside(bool back, const Copy& copy) const {
+    if (TERN_LIKELY(!copied_input_.used && !copied_output_.used)) return;
     for (const CopiedSide* side : {&copied_input_, &copied_output_})
       for (int32_t i = 0; i < (back ? side->back : side->aside); ++i) copy(aside(*side, i, back));
   }

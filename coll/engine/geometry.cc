@@ -138,7 +138,7 @@ Geometry::CutSlice Geometry::cut(const Area& area, const Slice& slice,
   const ElementRange from = cut_block(area, slice.first, pass);
   if (slice.blocks == 1) return {block, from};
   const ElementRange to = cut_block(area, last, pass);
-  // Scratch has no displacements, and there slices stay within a block.
+  // Scratch lacks displacements; slices in scratch stay within a block.
   const MPI_Count between =
       end == block ? 0 : (start_of(area, end) - start_of(area, block)) * area.scale;
   return {block, {from.first, between + to.end() - from.first}};

@@ -207,6 +207,8 @@ Schedule Builder::finish() {
     const bool across = slice.blocks > 1 && (made_.parts == 1 || !made_.within_block(slice));
     if (slice.space == Space::kStage ? slice.blocks > 1 : across && !vector) made_.uniform = true;
   }
+  const int32_t cut = splits(made_.collective) ? 1 : made_.parts;
+  made_.whole = {made_.blocks_of(Space::kInput) / cut, made_.blocks_of(Space::kOutput) / cut};
   return std::move(made_);
 }
 

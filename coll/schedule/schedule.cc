@@ -46,8 +46,8 @@ int32_t Schedule::blocks_of(Space space) const noexcept {
   const bool one_in = collective == Collective::kGather || collective == Collective::kAllgather;
   const bool one_out =
       collective == Collective::kScatter || collective == Collective::kReduceScatter;
-  const bool whole = collective == Collective::kReduceScatter || others == 0;
-  return parts * ((space == Space::kInput ? one_in : one_out) ? 1 : whole ? ranks : others);
+  const bool full = collective == Collective::kReduceScatter || others == 0;
+  return parts * ((space == Space::kInput ? one_in : one_out) ? 1 : full ? ranks : others);
 }
 
 int32_t Schedule::in_place_block(int32_t block) const noexcept {

@@ -23,6 +23,7 @@
 // Lifetime: immutable, shared.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -96,6 +97,8 @@ struct Schedule {
   std::vector<Step> steps;
   std::vector<Slice> slices;
 
+  std::array<int32_t, 2> whole{};  // blocks of MPI in the input and output, uncut
+
   [[nodiscard]] bool is_credit(int32_t number) const noexcept { return number >= inbox_slots; }
   [[nodiscard]] int lanes() const noexcept { return static_cast<int>(lane_begin.size()) - 1; }
   [[nodiscard]] int32_t lane_size(int lane) const noexcept {
@@ -114,7 +117,7 @@ struct Schedule {
   [[nodiscard]] int32_t blocks_of(Space space) const noexcept;
   /// Blocks of MPI in the input or output, uncut.
   [[nodiscard]] int32_t whole_blocks(Space space) const noexcept {
-    return splits(collective) ? blocks_of(space) : blocks_of(space) / parts;
+    return whole[space == Space::kOutput];
   }
   /// Blocks of a mirror.
   [[nodiscard]] int32_t mirror_blocks() const noexcept {

@@ -155,7 +155,8 @@ TEST(AddressBook, GraphsOfTheTopologyMustBeEqual) {
       }
       EXPECT_EQ(fault.empty(), mine == others) << fault;
       if (fault.empty()) continue;
-      EXPECT_NE(fault.find("rank 1 and this rank differ in the content"), std::string::npos) << fault;
+      EXPECT_NE(fault.find("rank 1 and this rank differ in the content"), std::string::npos)
+          << fault;
       EXPECT_NE(
           fault.find(mine == 0 ? "TERN_TOPOLOGY (here none)" : "TERN_TOPOLOGY (here mine.topo)"),
           std::string::npos)
