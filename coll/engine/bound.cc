@@ -116,7 +116,6 @@ Area Bound::area_of(const Side& side) const noexcept {
 
 Area Bound::area_like() {
   const Collective what = schedule_->collective;
-  if (reduces(what)) return area_of(operation().input);
   const bool root = schedule_->rank == schedule_->root;
   const bool input =
       (what == Collective::kGather && !root) || (what == Collective::kScatter && root);
@@ -133,7 +132,8 @@ Area Bound::area_like() {
 }
 
 Bound::Areas Bound::find_areas() {
-  Areas areas{area_of(operation().input), area_of(operation().output), area_like()};
+  Areas areas{area_of(operation().input), area_of(operation().output), {}};
+  areas.like = reduces(schedule_->collective) ? areas.input : area_like();
   if (copied_input_.used) copied_input_.reset();
   if (copied_output_.used) copied_output_.reset();
   const Area users_output = areas.output;

@@ -44,7 +44,7 @@ MPI_Count Geometry::passes_of(const Schedule& schedule, const Area& like, size_t
   if (chunk == 0) return 1;
   const bool vector = splits(schedule.collective);
   const MPI_Count length = vector ? like.block : largest_of(like, schedule.ranks);
-  if (length <= 0) return 1;
+  if (length <= schedule.parts) return 1;
   const auto bytes = static_cast<MPI_Count>(chunk) * schedule.parts;
   const MPI_Count most =
       std::max<MPI_Count>(schedule.parts, bytes / std::max<MPI_Count>(1, like.type->size()));
@@ -165,19 +165,22 @@ pml::Buffer Geometry::in_scratch(const Slice& slice, MPI_Count count, MPI_Count 
   return {moved(scratch, need_.first_element + from), count, like_.type, scratch_kind_};
 }
 
+pml::Buffer Geometry::cut_at(const Area& area, const Slice& slice, MPI_Count pass,
+                             std::byte* scratch) const noexcept {
+  const CutSlice cut = this->cut(area, slice, pass);
+  if (&area == &like_) return in_scratch(slice, cut.range.count, pass, scratch);
+  const MPI_Aint unit = area.scale == 1 ? area.extent : 1;
+  return {moved(area.base, start_of(area, cut.block) * area.extent + cut.range.first * unit),
+          cut.range.count, area.type, area.kind};
+}
+
 pml::Buffer Geometry::at(const Slice& slice, MPI_Count pass, std::byte* scratch) const noexcept {
   const bool scratched = slice.space == Space::kStage || slice.space == Space::kMirror;
   const Area& area = scratched ? like_ : slice.space == Space::kInput ? input_ : output_;
   if (area.types != nullptr)
     return {moved(area.base, area.displs[slice.first]), area.counts[slice.first],
             area.types[slice.first]};
-  if (TERN_UNLIKELY(cuts_)) {
-    const CutSlice cut = this->cut(area, slice, pass);
-    if (scratched) return in_scratch(slice, cut.range.count, pass, scratch);
-    const MPI_Aint unit = area.scale == 1 ? area.extent : 1;
-    return {moved(area.base, start_of(area, cut.block) * area.extent + cut.range.first * unit),
-            cut.range.count, area.type, area.kind};
-  }
+  if (TERN_UNLIKELY(cuts_)) return cut_at(area, slice, pass, scratch);
   ElementRange range;
   if (splits_)
     range = split_range(slice, pass);

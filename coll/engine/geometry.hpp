@@ -59,6 +59,8 @@ class Geometry {
     int32_t block;
     ElementRange range;  // units of the area's type, from the block's first
   };
+  [[nodiscard]] TERN_COLD pml::Buffer cut_at(const Area& area, const Slice& slice, MPI_Count pass,
+                                             std::byte* scratch) const noexcept;
   [[nodiscard]] CutSlice cut(const Area& area, const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] ElementRange cut_block(const Area& area, int32_t part,
                                        MPI_Count pass) const noexcept;
