@@ -114,7 +114,6 @@ coll_sources += coll/forest/pack.cc
 coll_sources += coll/forest/certify.cc
 coll_sources += coll/forest/plan.cc
 coll_sources += coll/forest/form.cc
-coll_sources += coll/forest/store.cc
 coll_sources += coll/forest/forest_plan.cc
 coll_sources += coll/forest/hierarchy.cc
 

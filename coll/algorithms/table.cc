@@ -62,7 +62,7 @@ double sliced_rounds(double hosts) {
   return folds(hosts) == 0 ? 2 * lg(hosts) : 2 * (hosts - 1);
 }
 Cost levels(Work between, Work within) { return {between, within}; }
-/// by_file() is used nowhere: the rows serve lines of TERN_COLL_TABLE alone.
+/// by_file() counts a message per peer: the table does not know the rounds of a plan.
 Cost by_file(Shape s) { return plain(s.p, s.n); }
 
 // clang-format off

@@ -18,7 +18,7 @@ namespace tern::coll {
 enum class MscclBuffer : uint8_t { kInput, kOutput, kScratch };
 inline constexpr int kMscclBuffers = 3;
 
-/// What a step does, in this order: it receives, reads `source`, reduces, writes `destination`,
+/// The actions of a step, in this order: receives, reads `source`, reduces, writes `destination`,
 /// sends.
 struct MscclType {
   const char* name;

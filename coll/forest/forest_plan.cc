@@ -2,8 +2,6 @@
 // ForestPlan: forests at first use.
 #include "coll/forest/forest_plan.hpp"
 
-#include <optional>
-
 #include "base/error.hpp"
 #include "coll/forest/plan.hpp"
 
@@ -13,8 +11,8 @@ namespace {
 constexpr int32_t kMostRootedGpus = 64;
 }  // namespace
 
-ForestPlan::ForestPlan(Topology topology, PlanStore store)
-    : Plan("forest", topology.ranks()), topology_(std::move(topology)), store_(std::move(store)) {}
+ForestPlan::ForestPlan(Topology topology)
+    : Plan("forest", topology.ranks()), topology_(std::move(topology)) {}
 
 bool ForestPlan::serves(Collective collective) const noexcept {
   if (collective != Collective::kBcast && collective != Collective::kReduce &&
@@ -37,12 +35,7 @@ const Forest& ForestPlan::forest(Collective collective, int32_t root) const {
   const std::pair key{collective, root};
   const auto found = made_.find(key);
   if (found != made_.end()) return found->second;
-  std::optional<Forest> one = store_.load(topology_, collective, root);
-  if (!one) {
-    one = make_forest(topology_, collective, root);
-    store_.keep(topology_, *one);
-  }
-  return made_.emplace(key, std::move(*one)).first->second;
+  return made_.emplace(key, make_forest(topology_, collective, root)).first->second;
 }
 
 Forests ForestPlan::forests(Collective collective, int32_t root) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ForestPlan: the plan of the rows "forest": a machine, with forests made at first use. Equal
-// machines give equal forests, so ranks with equal topologies agree (without a store).
-// Threads: any. Cost: a first call makes a forest, or loads it from the store.
+// machines give equal forests, so ranks with equal topologies agree.
+// Threads: any. Cost: a first call makes a forest.
 #pragma once
 
 #include <map>
@@ -10,14 +10,13 @@
 #include <utility>
 
 #include "coll/forest/form.hpp"
-#include "coll/forest/store.hpp"
 #include "coll/schedule/plan.hpp"
 
 namespace tern::coll::forest {
 
 class ForestPlan final : public Plan {
  public:
-  explicit ForestPlan(Topology topology, PlanStore store = PlanStore("off"));
+  explicit ForestPlan(Topology topology);
 
   [[nodiscard]] bool serves(Collective collective) const noexcept override;
   [[nodiscard]] std::string text() const override;
@@ -29,7 +28,6 @@ class ForestPlan final : public Plan {
   [[nodiscard]] const Forest& forest(Collective collective, int32_t root) const;
 
   const Topology topology_;
-  const PlanStore store_;
   mutable std::mutex lock_;
   mutable std::map<std::pair<Collective, int32_t>, Forest> made_;
 };

@@ -26,7 +26,6 @@ unit_tests += tests/unit/rma/network_test
 unit_tests += tests/unit/forest/bound_test
 unit_tests += tests/unit/forest/forest_test
 unit_tests += tests/unit/forest/rows_test
-unit_tests += tests/unit/forest/store_test
 unit_tests += tests/unit/coll/verify_test
 unit_tests += tests/unit/coll/hosts_test
 unit_tests += tests/unit/coll/neighbors_test
