@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "mpix.h"
@@ -18,17 +19,25 @@ static void jump(MPI_Comm* comm, int* code, ...) {
   longjmp(landing, *code);
 }
 
-// Rank 0 sends 50 ms late.
+static long long nanoseconds(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+// Rank 0 sends 300 ms late. Prints times of the trace's clock: before the send, before and after the
+// receive.
 __attribute__((noinline)) static void late_sender(void) {
   int word = 7;
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) {
-    usleep(50000);
+    usleep(300000);
+    printf("sent=%lld\n", nanoseconds(CLOCK_MONOTONIC));
     MPI_Send(&word, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
   } else if (rank == 1) {
-    const double begin = MPI_Wtime();
+    const long long before = nanoseconds(CLOCK_MONOTONIC);
     MPI_Recv(&word, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    printf("%.9f\n", MPI_Wtime() - begin);
+    printf("before=%lld after=%lld\n", before, nanoseconds(CLOCK_MONOTONIC));
   }
 }
 
@@ -92,22 +101,29 @@ static void collectives(void) {
   MPI_Comm_free(&dup);
 }
 
-/* Rank 1 polls for a message of rank 0, which comes after 50 ms. */
+// Rank 1 polls for a message of rank 0, which comes after 50 ms. Prints the polls without success,
+// and the nanoseconds of the loop: of its processor, and passed.
 static void polls(void) {
-  int word = 0, flag = 0;
-  MPI_Request request;
+  int word = 0;
   for (int i = 0; i < 2; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
       usleep(50000);
       MPI_Send(&word, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
-    } else if (i == 0) {
-      MPI_Irecv(&word, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
-      for (flag = 0; !flag;) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-    } else {
-      for (flag = 0; !flag;) MPI_Iprobe(0, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-      MPI_Recv(&word, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      continue;
     }
+    MPI_Request request;
+    if (i == 0) MPI_Irecv(&word, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
+    const long long begin = nanoseconds(CLOCK_MONOTONIC),
+                    busy = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    int flag = 0, vain = -1;
+    for (; !flag; ++vain) {
+      if (i == 0) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+      if (i == 1) MPI_Iprobe(0, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    printf("%s %d %lld %lld\n", i == 0 ? "MPI_Test" : "MPI_Iprobe", vain,
+           nanoseconds(CLOCK_THREAD_CPUTIME_ID) - busy, nanoseconds(CLOCK_MONOTONIC) - begin);
+    if (i == 1) MPI_Recv(&word, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }
 
