@@ -57,7 +57,7 @@ mpirun_SOURCES = src/tools/mpirun/main.cc
 mpirun_LDADD = libmpirun.la
 # Static libstdc++: loading the shared library takes longer than starting a rank.
 mpirun_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc -Wl,--export-dynamic-symbol=MPIR_* \
-  -Wl,--export-dynamic-symbol=accept
+  -Wl,--export-dynamic-symbol=accept -Wl,--export-dynamic-symbol=send
 
 dist_man_MANS += man/man1/mpirun.1
 

@@ -108,11 +108,30 @@ else
   skip "a foreign PMIx client" "no libpmix-dev"
 fi
 
+# A rank that dies between its first message to the server and the answer; mpirun learns of the death after the others' start.
+cat >die.c <<'END'
+#include <signal.h>
+#include <sys/socket.h>
+ssize_t send(int fd, const void* data, size_t bytes, int flags) {
+  const ssize_t sent = sendto(fd, data, bytes, flags, 0, 0);
+  if (bytes > 16) raise(SIGKILL);
+  return sent;
+}
+END
+cat >early.sh <<'END'
+[ "$PMIX_RANK" = 0 ] || { sleep 0.2; exec ./world; }
+LD_PRELOAD=./die.so ./world
+sleep 0.5
+exit 5
+END
+early() { for _ in 1 2 3 4 5 6; do TERN_BOOT=pmix fails 5 'rank 0 .*exit code 5' "$MPIRUN" -n 4 sh early.sh || return; done; }
+
 # Tern under PMIx servers
 if ! "$MPICC" world.c -o world; then
   skip "Tern programs under PMIx servers" "no mpicc"
   totals
 fi
+if ${CC:-cc} -shared -fPIC die.c -o die.so; then check "a death in the handshake with mpirun's server" early; fi
 check "our mpirun's server" worlds 3 env TERN_BOOT=pmix "$MPIRUN" -n 3 ./world
 for launcher in prterun mpirun.openmpi; do
   if command -v $launcher >/dev/null; then

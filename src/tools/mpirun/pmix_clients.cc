@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <deque>
@@ -26,6 +27,7 @@ namespace {
 std::deque<Fd> the_clients;
 std::uint64_t the_handed_over = 0, the_taken = 0;
 std::mutex the_clients_mutex;
+std::atomic<in_port_t> the_clients_port = 0;  // of all clients' sockets, in network order
 
 sockaddr_in loopback(int port) {
   sockaddr_in address{};
@@ -88,6 +90,16 @@ int accept_client(int fd, sockaddr* address, socklen_t* bytes) {
   return client;
 }
 
+// Replaces libc's send() for libpmix. A send to a dead client counts as done. Otherwise libpmix (to
+// 5.0) releases the rank twice in its handshake, and crashes at the next client. The next read
+// tells libpmix of the death.
+ssize_t send_to_client(int fd, const void* data, std::size_t bytes, int flags) {
+  const ssize_t sent = ::sendto(fd, data, bytes, flags, nullptr, 0);
+  const bool lost = sent < 0 && (errno == EPIPE || errno == ECONNRESET);
+  if (!lost || name_of(fd, ::getsockname).sin_port != the_clients_port) return sent;
+  return static_cast<ssize_t>(bytes);
+}
+
 }  // namespace
 
 Fd listen_on_loopback(int* port) {
@@ -95,7 +107,7 @@ Fd listen_on_loopback(int* port) {
   const sockaddr_in address = loopback(0);
   if (listener.valid() && ::bind(listener.get(), generic(address), sizeof address) == 0 &&
       ::listen(listener.get(), SOMAXCONN) == 0)
-    *port = ntohs(name_of(listener.get(), ::getsockname).sin_port);
+    *port = ntohs(the_clients_port = name_of(listener.get(), ::getsockname).sin_port);
   return listener;
 }
 
@@ -132,4 +144,9 @@ bool is_taken(std::uint64_t number) {
 extern "C" __attribute__((visibility("default"))) int accept(int fd, sockaddr* address,
                                                              socklen_t* bytes) {
   return tern::mpirun::accept_client(fd, address, bytes);
+}
+
+extern "C" __attribute__((visibility("default"))) ssize_t send(int fd, const void* data,
+                                                               std::size_t bytes, int flags) {
+  return tern::mpirun::send_to_client(fd, data, bytes, flags);
 }
