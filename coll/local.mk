@@ -116,6 +116,9 @@ coll_sources += coll/forest/plan.cc
 coll_sources += coll/forest/form.cc
 coll_sources += coll/forest/forest_plan.cc
 coll_sources += coll/forest/hierarchy.cc
+coll_sources += coll/exchange/json.cc
+coll_sources += coll/exchange/mscclpp_file.cc
+coll_sources += coll/exchange/mscclpp_read.cc
 
 # Engines and wires passed by recorded runs on a GPU.
 EXTRA_DIST += coll/gpu/verdicts.py coll/gpu/verdicts.txt

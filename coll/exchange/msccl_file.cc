@@ -12,8 +12,7 @@
 namespace tern::coll {
 namespace {
 
-constexpr int32_t kMostGpus = 1024, kMostChunks = 65536, kMostChannels = 64;
-constexpr int64_t kMostCells = 16 << 20;  // chunks of all buffers of all GPUs
+constexpr int32_t kMostGpus = kMostMscclGpus, kMostChunks = kMostMscclChunks, kMostChannels = 64;
 
 constexpr MscclType kTypes[] = {
     // name  receives reads reduces writes sends
@@ -72,13 +71,11 @@ class MscclReader {
   }
 
   Collective collective() const {
-    const std::string& name = xml_.required("coll");
-    std::string known;
-    for (const CollectiveName& one : kCollectiveNames) {
-      if (name == one.name) return one.collective;
-      known += (known.empty() ? "" : ", ") + std::string(one.name);
+    try {
+      return msccl_collective(xml_.required("coll"));
+    } catch (const Error& error) {
+      xml_.fail(error.what());
     }
-    xml_.fail("coll=\"" + name + "\" is not read; known: " + known);
   }
 
   void read_gpu() {
@@ -89,8 +86,9 @@ class MscclReader {
     MscclGpu& gpu = made_.gpus[id];
     gpu.scratch = static_cast<int32_t>(xml_.number("s_chunks", 0, kMostChunks));
     cells_ += 2 * made_.chunks + gpu.scratch;
-    if (cells_ > kMostCells)
-      xml_.fail(strf("more than %lld chunks in all buffers", static_cast<long long>(kMostCells)));
+    if (cells_ > kMostMscclCells)
+      xml_.fail(
+          strf("more than %lld chunks in all buffers", static_cast<long long>(kMostMscclCells)));
     while (xml_.next() == XmlReader::Event::kOpen) read_block(gpu, static_cast<int32_t>(id));
   }
 
@@ -228,6 +226,15 @@ class WayChecks {
 
 }  // namespace
 
+Collective msccl_collective(const std::string& name) {
+  std::string known;
+  for (const CollectiveName& one : kCollectiveNames) {
+    if (name == one.name) return one.collective;
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  }
+  throw Error(MPI_ERR_ARG, "the collective \"" + name + "\" is not read; known: " + known);
+}
+
 const MscclType* msccl_type(std::string_view name) noexcept {
   for (const MscclType& type : kTypes)
     if (name == type.name) return &type;
@@ -242,12 +249,12 @@ int32_t MscclFile::size_of(MscclBuffer buffer, int32_t gpu) const noexcept {
 }
 
 std::string MscclFile::place(int32_t gpu, int32_t block, int32_t step) const {
-  const int line = gpus[static_cast<size_t>(gpu)]
-                       .blocks[static_cast<size_t>(block)]
-                       .steps[static_cast<size_t>(step)]
-                       .line;
-  return strf("%s: GPU %d, thread block %d, step %d (line %d)", file.c_str(), gpu, block, step,
-              line);
+  const MscclStep& at = gpus[static_cast<size_t>(gpu)]
+                            .blocks[static_cast<size_t>(block)]
+                            .steps[static_cast<size_t>(step)];
+  return strf("%s: GPU %d, thread block %d, step %d (line %d)", file.c_str(), gpu,
+              at.file_block >= 0 ? at.file_block : block, at.file_step >= 0 ? at.file_step : step,
+              at.line);
 }
 
 MscclFile parse_msccl(std::string_view text, const std::string& file) {

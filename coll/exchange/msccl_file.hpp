@@ -15,6 +15,9 @@
 
 namespace tern::coll {
 
+inline constexpr int32_t kMostMscclGpus = 1024, kMostMscclChunks = 65536;
+inline constexpr int64_t kMostMscclCells = 16 << 20;  // chunks of all buffers of all GPUs
+
 enum class MscclBuffer : uint8_t { kInput, kOutput, kScratch };
 inline constexpr int kMscclBuffers = 3;
 
@@ -31,6 +34,7 @@ struct MscclStep {
   int32_t source_at, destination_at, count;  // in chunks
   int32_t wait_block = -1, wait_step = -1;   // a step of the same GPU, done before
   int line;
+  int32_t file_block = -1, file_step = -1;  // numbers in the file; -1: those in MscclGpu
 };
 
 struct MscclBlock {
@@ -61,6 +65,8 @@ struct MscclFile {
   [[nodiscard]] std::string place(int32_t gpu, int32_t block, int32_t step) const;
 };
 
+/// Throws tern::Error (MPI_ERR_ARG, without the file's name) for an unknown name.
+[[nodiscard]] Collective msccl_collective(const std::string& name);
 /// Returns null for an unknown name.
 [[nodiscard]] const MscclType* msccl_type(std::string_view name) noexcept;
 /// Errors (tern::Error, MPI_ERR_ARG) name the file and the line, or GPU, thread block and step.

@@ -16,8 +16,10 @@
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/exchange/arrange.hpp"
+#include "coll/exchange/json.hpp"
 #include "coll/exchange/msccl_file.hpp"
 #include "coll/exchange/msccl_order.hpp"
+#include "coll/exchange/mscclpp_read.hpp"
 #include "coll/laboratory/verify/verify.hpp"
 #include "mpi.h"
 
@@ -150,7 +152,7 @@ class Memory {
 
 class Translation {
  public:
-  Translation(const MscclFile& file, bool copies_input)
+  Translation(const MscclFile& file, const std::vector<MscclPlace>& order, bool copies_input)
       : file_(file),
         lanes_(file),
         plan_(std::make_unique<FilePlan>(file.collective, file.ranks(), file.file)) {
@@ -161,7 +163,7 @@ class Translation {
     plan_->most_bytes = file.most_bytes;
     sums_.resize(file.gpus.size());
     for (int32_t rank = 0; rank < file.ranks(); ++rank) prepare(rank, copies_input);
-    for (const MscclPlace& place : order_msccl(file)) run(place);
+    for (const MscclPlace& place : order) run(place);
     for (int32_t rank = 0; rank < file.ranks(); ++rank) finish(rank);
   }
 
@@ -429,17 +431,26 @@ std::string fault_of(const FilePlan& plan) {
 
 // A file may overwrite the output before a read of the input; with a copy of the input, such a file
 // works in place.
-std::shared_ptr<const FilePlan> read_msccl(std::string_view text, const std::string& file) {
-  const MscclFile parsed = parse_msccl(text, file);
+std::shared_ptr<const FilePlan> plan_of(const MscclFile& file,
+                                        const std::vector<MscclPlace>& order) {
   std::string fault;
   for (const bool copies_input : {false, true}) {
-    std::unique_ptr<FilePlan> plan = Translation(parsed, copies_input).take();
+    std::unique_ptr<FilePlan> plan = Translation(file, order, copies_input).take();
     arrange(*plan);
     fault = fault_of(*plan);
     if (fault.empty()) return plan;
   }
-  throw Error(MPI_ERR_ARG, strf("%s: this is no correct %s: %s", file.c_str(),
-                                name_of(parsed.collective), fault.c_str()));
+  throw Error(MPI_ERR_ARG, strf("%s: this is no correct %s: %s", file.file.c_str(),
+                                name_of(file.collective), fault.c_str()));
+}
+
+std::shared_ptr<const FilePlan> read_msccl(std::string_view text, const std::string& file) {
+  const MscclFile parsed = parse_msccl(text, file);
+  return plan_of(parsed, order_msccl(parsed));
+}
+
+std::shared_ptr<const FilePlan> read_plan(std::string_view text, const std::string& file) {
+  return is_json(text) ? read_mscclpp(text, file) : read_msccl(text, file);
 }
 
 }  // namespace tern::coll

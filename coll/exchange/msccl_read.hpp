@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "coll/exchange/msccl_order.hpp"
 #include "coll/schedule/file_plan.hpp"
 
 namespace tern::coll {
@@ -14,5 +16,11 @@ namespace tern::coll {
 /// MPI_ERR_ARG) name `file` and the line, or GPU, thread block and step, or a wrong block.
 [[nodiscard]] std::shared_ptr<const FilePlan> read_msccl(std::string_view text,
                                                          const std::string& file);
+/// A plan of MSCCL (XML) or MSCCL++ (JSON), by the first character. Errors as above.
+[[nodiscard]] std::shared_ptr<const FilePlan> read_plan(std::string_view text,
+                                                        const std::string& file);
+/// `order`: all steps of the file; each receive comes after its send. Errors as above.
+[[nodiscard]] std::shared_ptr<const FilePlan> plan_of(const MscclFile& file,
+                                                      const std::vector<MscclPlace>& order);
 
 }  // namespace tern::coll

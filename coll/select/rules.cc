@@ -142,7 +142,7 @@ std::string plan_file(const std::string& name, const std::string& table) {
 std::shared_ptr<const Plan> plan_of(const std::string& name, const std::string& table,
                                     Collective collective) {
   const std::string file = plan_file(name, table);
-  std::shared_ptr<const Plan> plan = read_msccl(text_of_file(file), file);
+  std::shared_ptr<const Plan> plan = read_plan(text_of_file(file), file);
   if (!plan->serves(collective)) wrong(strf("%s has no %s", file.c_str(), name_of(collective)));
   return plan;
 }

@@ -36,6 +36,7 @@ unit_tests += tests/unit/coll/remote_test
 unit_tests += tests/unit/coll/lower_test
 unit_tests += tests/unit/coll/topology_test
 unit_tests += tests/unit/coll/exchange_test
+unit_tests += tests/unit/coll/mscclpp_test
 unit_tests += tests/unit/coll/canonical_test
 unit_tests += tests/unit/coll/simulate_test
 unit_tests += tests/unit/coll/classes_test

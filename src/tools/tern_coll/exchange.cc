@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text_file.hpp"
+#include "coll/exchange/json.hpp"
 #include "coll/exchange/msccl_read.hpp"
 #include "coll/exchange/msccl_write.hpp"
 #include "coll/exchange/xml.hpp"
@@ -35,9 +36,14 @@ std::string plan_in_words(const coll::FilePlan& plan) {
 int import(const Options& options) {
   if (options.collective.empty() || !options.algorithm.empty())
     throw Error(MPI_ERR_ARG,
-                "import takes one file: an MSCCL algorithm or a topology of NCCL or RCCL (XML)");
+                "import takes one file: a plan of MSCCL (XML) or MSCCL++ (JSON), or a topology of "
+                "NCCL or RCCL (XML)");
   const std::string& file = options.collective;
   const std::string text = text_of_file(file);
+  if (coll::is_json(text)) {
+    write_output(options, plan_in_words(*coll::read_plan(text, file)));
+    return 0;
+  }
   coll::XmlReader reader(text, file);
   (void)reader.next();
   const std::string root = reader.element().name;

@@ -181,7 +181,7 @@ TEST(Msccl, NamesEachFaultOfAFile) {
       {with("ngpus=\"2\"", "ngpus=\"0\""), "ngpus=\"0\" of <algo> must be a number from 1"},
       {with("ngpus=\"2\"", "ngpus=\"3\""), "there is no <gpu id=\"2\">"},
       {with("ngpus=\"2\"", ""), "<algo> has no \"ngpus\""},
-      {with("\"allreduce\"", "\"custom\""), "coll=\"custom\" is not read; known: allreduce"},
+      {with("\"allreduce\"", "\"custom\""), "the collective \"custom\" is not read; known: allreduce"},
       {with("\"2\"\n ngpus=\"2\" coll=\"allreduce\"", "\"4\"\n ngpus=\"2\" coll=\"allgather\""),
        "type=\"re\" reduces, but allgather does not"},
       {with("nchunksperloop=\"2\"", "nchunksperloop=\"99999999\""), "nchunksperloop"},
