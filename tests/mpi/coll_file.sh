@@ -44,6 +44,27 @@ cat >mirror.xml <<'XML'
 XML
 echo 'allgather 2 any file mirror.xml' >table
 check "a mirror of blocks of several sizes" timeout 100 "$MPIRUN" -n 2 -x TERN_COLL_TABLE="$work/table" ./rows allgather=file
+# A plan of MSCCL++: each GPU sums one half, and packets order the operations.
+python3 - >pair.json <<'END'
+import json
+def near(buffer, at): return {"type": buffer, "index": at, "size": 1}
+def far(at): return {"buffer_id": 0, "index": at, "size": 1}
+def op(name, sources, destinations): return {"name": name, "channel_type": "memory", "src_buff": sources, "dst_buff": destinations}
+def gpu(me):
+    other = 1 - me
+    ops = [op("ppkt", [near("i", other)], [far(0)]),
+           op("respkt", [near("i", me), near("s", 0)], [near("i", me), far(1)]),
+           op("upkt", [near("s", 1)], [near("i", other)])]
+    refs = [{"access_channel_type": "memory", "remote_buffer_ids": [0]}]
+    blocks = [{"id": i, "channels": [], "remote_buffer_refs": refs, "ops": [one]} for i, one in enumerate(ops)]
+    return {"id": me, "input_chunks": 2, "output_chunks": 2, "scratch_chunks": 2, "threadblocks": blocks,
+            "channels": [], "remote_buffers": [{"rank": other, "type": "s"}]}
+json.dump({"name": "pair", "collective": "allreduce", "protocol": "LL", "inplace": True, "gpus": [gpu(0), gpu(1)]}, __import__("sys").stdout)
+END
+echo 'allreduce 2 any file pair.json' >table
+check "a plan of MSCCL++" timeout 100 "$MPIRUN" -n 2 -x TERN_COLL_TABLE="$work/table" ./rows allreduce=file
+check "it is followed" sh -c "
+  '$MPIRUN' -n 2 -x TERN_EXPLAIN=1 -x TERN_COLL_TABLE='$work/table' ./rows allreduce=file 2>&1 | grep 'allreduce.*: file'"
 echo "reduce_scatter 4 any file reduce_scatter-recursive_halving-4.xml" >table
 check "other numbers of ranks use Tern's own rows" timeout 100 "$MPIRUN" -n 3 -x TERN_COLL_TABLE="$work/table" ./rows reduce_scatter=file
 
@@ -57,6 +78,8 @@ refused "a file that does not exist" 'table:1: .*none.xml cannot be read: No suc
 refused "a directory" 'table:1: .* cannot be read: Is a directory' 'allreduce 4 any file .'
 refused "an endless file" 'table:1: /dev/zero has more than 64 MiB' 'allreduce 4 any file /dev/zero'
 refused "a plan of another collective" 'table:1: .*allreduce-ring-4.xml has no allgather' 'allgather 4 any file allreduce-ring-4.xml'
+sed 's/"upkt"/"gstore"/' pair.json >multicast.json
+refused "a plan of MSCCL++ with multicast" 'table:1: .*multicast.json:1: the operation "gstore" is not read' 'allreduce 2 any file multicast.json'
 refused "a missing name" 'table:1: file needs a name' 'allreduce 4 any file'
 
 # Ranks in folders of their own read their own files, as hosts without a common file system do.
