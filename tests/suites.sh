@@ -40,7 +40,12 @@ optimised=(coll/verify_test coll/engine_test coll/neighbors_test coll/lower_test
 proofs=(--without coll/verify_test --without coll/engine_test --without coll/neighbors_test)
 lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simulate_test)
 # Rooms without threads: half of the time of the TSan build.
-single_threaded=(--without unit/core/ --without unit/topo/ --without unit/tools/ --without unit/abi/ --without unit/api/)
+single_threaded=(--without unit/core/ --without unit/topo/ --without unit/tools/ --without unit/abi/ --without unit/api/
+  --without unit/forest/)
+for test in between canonical classes domains exchange generators geometry mscclpp published remote select timeline topology tree \
+  verdicts workload; do
+  single_threaded+=(--without "unit/coll/${test}_test")
+done
 
 # network sends messages over a bad network in one process. --full adds collectives and a random seed.
 suite_network() {
