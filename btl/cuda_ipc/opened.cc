@@ -13,7 +13,7 @@ Opened& Opened::instance() noexcept {
 }
 
 CUdeviceptr Opened::open(const MemoryHandle& handle, cuda::Device& device, Failure* failure) {
-  constexpr std::chrono::milliseconds kLongest{50};
+  constexpr std::chrono::seconds kLongest{1};  // a close may wait for a kernel
   CUipcMemHandle words;
   std::memcpy(&words, handle.driver_handle, sizeof words);
   std::unique_lock<std::mutex> lock(mutex_);

@@ -70,10 +70,13 @@ class StepGraph {
     for (int32_t i = 0; i < sent.slices[0].blocks; ++i) {
       const Slice source = part(sent.slices[0], i);
       const Slice slot = Builder::staged(plan_.stage++, source.first);
-      copies.push_back({Verb::kCopy, sent.lane, kSelf, {source, slot}});
-      sends.push_back({Verb::kSend, sent.lane, sent.peer, {slot}});
-      receives.push_back(
-          {Verb::kRecv, received.lane, received.peer, {part(received.slices[0], i)}});
+      copies.push_back({Verb::kCopy, sent.lane, kSelf, {source, slot}, sent.origin});
+      sends.push_back({Verb::kSend, sent.lane, sent.peer, {slot}, sent.origin});
+      receives.push_back({Verb::kRecv,
+                          received.lane,
+                          received.peer,
+                          {part(received.slices[0], i)},
+                          received.origin});
     }
     copies.insert(copies.end(), sends.begin(), sends.end());
     replace(ends[0], copies);

@@ -26,7 +26,7 @@
 namespace tern::coll {
 namespace {
 
-constexpr int32_t kEmpty = -1;
+constexpr int32_t kEmpty = -1, kNoOrigin = -1;
 constexpr size_t kMostFileLanes = 64;
 constexpr int64_t kMostOperandCells = 16 << 20;  // of all GPUs
 constexpr size_t kMostSources = 15;              // beside the destination
@@ -163,7 +163,8 @@ class Translation {
     plan_->most_bytes = file.most_bytes;
     sums_.resize(file.gpus.size());
     for (int32_t rank = 0; rank < file.ranks(); ++rank) prepare(rank, copies_input);
-    for (const MscclPlace& place : order) run(place);
+    for (origin_ = 0; index(origin_) < order.size(); ++origin_) run(order[index(origin_)]);
+    origin_ = kNoOrigin;
     for (int32_t rank = 0; rank < file.ranks(); ++rank) finish(rank);
   }
 
@@ -173,6 +174,7 @@ class Translation {
   struct Sum {
     std::vector<int32_t> sources;
     uint8_t lane;
+    int32_t origin;
   };
   using Sums = std::map<int32_t, Sum>;  // by the destination's cell
 
@@ -268,7 +270,7 @@ class Translation {
   }
 
   void emit(int32_t rank, Verb verb, uint8_t lane, int32_t peer, std::vector<Slice> slices) {
-    plan_->steps[index(rank)].push_back({verb, lane, peer, std::move(slices)});
+    plan_->steps[index(rank)].push_back({verb, lane, peer, std::move(slices), origin_});
   }
 
   [[nodiscard]] uint8_t lane_of(const MscclPlace& p) const {
@@ -357,7 +359,7 @@ class Translation {
       if (source == cell) refuse(p, "reduces a chunk with itself");
       settle_readers(p.gpu, cell);
       Sums& sums = sums_[index(p.gpu)];
-      const auto [sum, made] = sums.try_emplace(cell, Sum{{}, lane_of(p)});
+      const auto [sum, made] = sums.try_emplace(cell, Sum{{}, lane_of(p), origin_});
       if (std::find(sum->second.sources.begin(), sum->second.sources.end(), source) !=
           sum->second.sources.end())
         refuse(p, "reduces the same chunk twice");
@@ -378,7 +380,9 @@ class Translation {
     slices.push_back(memory.source({cell, 1}));
     (void)memory.write(cell, memory.held(cell));
     slices.push_back(memory.place({cell, 1}));
+    const int32_t now = std::exchange(origin_, sum.origin);
     emit(rank, Verb::kReduce, sum.lane, kSelf, std::move(slices));
+    origin_ = now;
   }
 
   void settle_readers(int32_t rank, int32_t cell) {
@@ -419,12 +423,30 @@ class Translation {
   std::map<FileWay, std::deque<Message>> messages_;  // on their way
   std::vector<Sums> sums_;
   int64_t cells_ = 0;
+  int32_t origin_ = kNoOrigin;  // the step that runs, in the order
 };
 
-std::string fault_of(const FilePlan& plan) {
+// "; GPU 1, thread block 2, step 3 (line 4) writes it last"
+std::string writer_of(const Proof& proof, const FilePlan& plan, const MscclFile& file,
+                      const std::vector<MscclPlace>& order) {
+  if (proof.block < 0) return "";
+  int32_t origin = kNoOrigin;
+  for (const FileStep& step : plan.steps[static_cast<size_t>(proof.rank)]) {
+    const Slice& to = step.slices.back();
+    if (step.verb != Verb::kSend && to.space == Space::kOutput && to.first <= proof.block &&
+        proof.block < to.first + to.blocks && step.origin != kNoOrigin)
+      origin = step.origin;
+  }
+  if (origin == kNoOrigin) return "; no step writes it";
+  const MscclPlace& at = order[static_cast<size_t>(origin)];
+  return "; written last by " + file.place(at.gpu, at.block, at.step);
+}
+
+std::string fault_of(const FilePlan& plan, const MscclFile& file,
+                     const std::vector<MscclPlace>& order) {
   const Proof proof =
       verify(*find_algorithm(plan.collective, kFileRow), plan.ranks(), 0, nullptr, &plan);
-  return proof.fault;
+  return proof.fault + writer_of(proof, plan, file, order);
 }
 
 }  // namespace
@@ -437,7 +459,7 @@ std::shared_ptr<const FilePlan> plan_of(const MscclFile& file,
   for (const bool copies_input : {false, true}) {
     std::unique_ptr<FilePlan> plan = Translation(file, order, copies_input).take();
     arrange(*plan);
-    fault = fault_of(*plan);
+    fault = fault_of(*plan, file, order);
     if (fault.empty()) return plan;
   }
   throw Error(MPI_ERR_ARG, strf("%s: this is no correct %s: %s", file.file.c_str(),

@@ -20,6 +20,7 @@ struct FileStep {
   uint8_t lane;
   int32_t peer;
   std::vector<Slice> slices;  // sources, then the destination; kSend: a source
+  int32_t origin = -1;        // the reader's number of the step
 };
 
 class FilePlan final : public Plan {

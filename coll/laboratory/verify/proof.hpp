@@ -8,8 +8,9 @@
 namespace tern::coll {
 
 struct Proof {
-  std::string fault;     // empty: proved; else the first fault, with rank, lane and step
-  int64_t messages = 0;  // sends, signals, puts and gets
+  std::string fault;              // empty: proved; else the first fault, with rank, lane and step
+  int32_t rank = -1, block = -1;  // of a wrong result; -1: none
+  int64_t messages = 0;           // sends, signals, puts and gets
   int32_t steps = 0;
   [[nodiscard]] bool holds() const noexcept { return fault.empty(); }
 };

@@ -181,10 +181,12 @@ void SymbolicRun::check_block(const RankState& state, int32_t block, const Symbo
   const Symbol right = s.others == 0 ? promises_.wanted(s, block) : wanted_between(state, block);
   // A neighbourhood keeps blocks without a sender.
   if (!right.written() && !neighborly(s.collective)) return;
-  if (found != right)
-    proof_.fault = strf("%s %s, rank %d of %d, root %d: output block %d is %s instead of %s",
-                        name_of(s.collective), s.algorithm, s.rank, s.ranks, s.root, block,
-                        found.text().c_str(), right.text().c_str());
+  if (found == right) return;
+  proof_.rank = s.rank;
+  proof_.block = block;
+  proof_.fault = strf("%s %s, rank %d of %d, root %d: output block %d is %s instead of %s",
+                      name_of(s.collective), s.algorithm, s.rank, s.ranks, s.root, block,
+                      found.text().c_str(), right.text().c_str());
 }
 
 // In a reduce-scatter the groups split the vector differently.

@@ -181,7 +181,8 @@ TEST(Msccl, NamesEachFaultOfAFile) {
       {with("ngpus=\"2\"", "ngpus=\"0\""), "ngpus=\"0\" of <algo> must be a number from 1"},
       {with("ngpus=\"2\"", "ngpus=\"3\""), "there is no <gpu id=\"2\">"},
       {with("ngpus=\"2\"", ""), "<algo> has no \"ngpus\""},
-      {with("\"allreduce\"", "\"custom\""), "the collective \"custom\" is not read; known: allreduce"},
+      {with("\"allreduce\"", "\"custom\""),
+       "the collective \"custom\" is not read; known: allreduce"},
       {with("\"2\"\n ngpus=\"2\" coll=\"allreduce\"", "\"4\"\n ngpus=\"2\" coll=\"allgather\""),
        "type=\"re\" reduces, but allgather does not"},
       {with("nchunksperloop=\"2\"", "nchunksperloop=\"99999999\""), "nchunksperloop"},
@@ -209,7 +210,8 @@ TEST(Msccl, NamesEachFaultOfAFile) {
             "srcoff=\"0\" dstbuf=\"i\" dstoff=\"1\" cnt=\"1\""),
        "reduces chunks 0 and 1 of the vector into one"},
       {with("cnt=\"2\"\n depid=\"0\"", "cnt=\"1\"\n depid=\"0\""), "this is no correct allreduce"},
-      {with("type=\"re\"", "type=\"cpy\"", 2), "this is no correct allreduce"},
+      {with("type=\"re\"", "type=\"cpy\"", 2),
+       "; written last by f: GPU 0, thread block 1, step 1 (line 11)"},
   };
   for (const Wrong& wrong : kWrong)
     EXPECT_NE(read_fault(wrong.text).find(wrong.words), std::string::npos)

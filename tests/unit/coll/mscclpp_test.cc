@@ -217,8 +217,10 @@ TEST(Mscclpp, ThreadBlocksShareOperations) {
   const std::string text = head("allgather", gpus, false);
   EXPECT_EQ(plan_fault(text), "nothing");
   EXPECT_EQ(read_mscclpp(text, "f")->parts, 2);
-  EXPECT_NE(plan_fault(replaced(text, "\"tb_id\":1", "\"tb_id\":0")).find("no correct allgather"),
-            std::string::npos);
+  EXPECT_NE(plan_fault(replaced(text, "\"tb_id\":1", "\"tb_id\":0"))
+                .find("output block 1 is nothing instead of block 1 of rank 0; no step writes it"),
+            std::string::npos)
+      << plan_fault(replaced(text, "\"tb_id\":1", "\"tb_id\":0"));
 }
 
 // N GPUs: each has a channel and a thread block for each other GPU.
@@ -289,7 +291,7 @@ TEST(Mscclpp, NamesEachFaultOfAFile) {
        "chunks 2 to 2 of a buffer of GPU 0, which has"},
       {replaced(pair, "\"size\":1", "\"size\":0"), "size is \"0\""},
       {replaced(pair, "\"size\":1", "\"size\":2"), "sources and destinations differ in size"},
-      {replaced(pair, "rres", "put"), "no correct allreduce"},
+      {replaced(pair, "rres", "put"), "block 0 of ranks 0..1; no step writes it"},
       {replaced(pair, "rres", "rppkt"), "rppkt has 2 sources and 2 destinations"},
       {replaced(pair, "\"src_buff\"", "\"src\""), "rres has 0 sources"},
       {replaced(pair, "rlxsignal", "nop"),
