@@ -29,6 +29,7 @@ coll_sources += coll/engine/geometry.cc
 coll_sources += coll/engine/bound.cc
 coll_sources += coll/engine/cache.cc
 coll_sources += coll/select/model.cc
+coll_sources += coll/select/graph_model.cc
 coll_sources += coll/select/rules.cc
 coll_sources += coll/select/select.cc
 coll_sources += coll/select/contest.cc
@@ -92,6 +93,7 @@ coll_sources += coll/team_collectives.cc
 coll_sources += coll/stream_collectives.cc
 coll_sources += coll/context.cc
 coll_sources += coll/coll.cc
+coll_sources += coll/agreed_forests.cc
 coll_sources += coll/topology/generators.cc
 coll_sources += coll/topology/routes.cc
 coll_sources += coll/topology/canonical.cc
@@ -115,6 +117,7 @@ coll_sources += coll/forest/certify.cc
 coll_sources += coll/forest/plan.cc
 coll_sources += coll/forest/form.cc
 coll_sources += coll/forest/forest_plan.cc
+coll_sources += coll/forest/store.cc
 coll_sources += coll/forest/hierarchy.cc
 
 # Engines and wires passed by recorded runs on a GPU.

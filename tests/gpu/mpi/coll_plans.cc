@@ -21,6 +21,14 @@
 //   env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=kernel PLANS=files
 // variant: files_stream
 //   env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=stream PLANS=files
+// variant: many_messages
+//   More messages per pair than kernels have semaphores for.
+//   ranks: 2
+//   env: TERN_EXPLAIN=1 PLANS=150
+// variant: too_many_messages
+//   More messages per pair than streams have semaphores for.
+//   ranks: 2
+//   env: TERN_EXPLAIN=1 PLANS=300
 #include <sys/stat.h>
 
 #include "said.hpp"
@@ -40,6 +48,7 @@ constexpr const char* kGraph4 =
     "gpu a b c d\nlink a b 25 3\nlink b c 25 3\nlink c d 50 3\nlink d a 25 3\n";
 
 bool files = false;
+int chunks = 0;  // of the allgather's file; 0: a ring
 const char* engine = "";
 MPI_Comm world = MPI_COMM_WORLD;
 
@@ -91,10 +100,46 @@ std::string ring(int gpus, bool reduces) {
   return text + "</algo>\n";
 }
 
+/// Two GPUs exchange their blocks in many messages, 100 per channel.
+std::string exchange(int parts) {
+  std::string text = "<algo name=\"exchange\" nchunksperloop=\"" + std::to_string(2 * parts) +
+                     "\" ngpus=\"2\" coll=\"allgather\" inplace=\"0\">\n";
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    const auto put = [&](const char* type, int step, int from, int to) {
+      text += "<step s=\"" + std::to_string(step) + "\" type=\"" + type +
+              "\" srcbuf=\"i\" srcoff=\"" + std::to_string(from) + "\" dstbuf=\"o\" dstoff=\"" +
+              std::to_string(to) + "\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/>\n";
+    };
+    const auto block = [&](int number, int send, int recv, int channel) {
+      text += "<tb id=\"" + std::to_string(number) + "\" send=\"" + std::to_string(send) +
+              "\" recv=\"" + std::to_string(recv) + "\" chan=\"" + std::to_string(channel) +
+              "\">\n";
+    };
+    text += "<gpu id=\"" + std::to_string(gpu) + "\" i_chunks=\"" + std::to_string(parts) +
+            "\" o_chunks=\"" + std::to_string(2 * parts) + "\" s_chunks=\"0\">\n";
+    int number = 0;
+    for (int first = 0; first < parts; first += 100) {
+      const int end = std::min(parts, first + 100);
+      block(number++, 1 - gpu, -1, first / 100);
+      for (int i = first; i < end; ++i) put("s", i - first, i, gpu * parts + i);
+      text += "</tb>\n";
+      block(number++, -1, 1 - gpu, first / 100);
+      for (int i = first; i < end; ++i) put("r", i - first, i, (1 - gpu) * parts + i);
+      text += "</tb>\n";
+      block(number++, -1, -1, 0);
+      for (int i = first; i < end; ++i) put("cpy", i - first, i, gpu * parts + i);
+      text += "</tb>\n";
+    }
+    text += "</gpu>\n";
+  }
+  return text + "</algo>\n";
+}
+
 /// Before MPI_Init. The processes of mpirun know their number by its variable.
 void choose_plans() {
   const char* const plans = std::getenv("PLANS");
-  files = plans != nullptr && std::strcmp(plans, "files") == 0;
+  files = plans != nullptr;
+  chunks = files ? std::atoi(plans) : 0;
   const char* const asked = std::getenv("TERN_GPU_ENGINE");
   engine = asked == nullptr ? "" : asked;
   const char* const ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
@@ -107,7 +152,7 @@ void choose_plans() {
     return;
   }
   write_file("ar.xml", ring(number, true));
-  write_file("ag.xml", ring(number, false));
+  write_file("ag.xml", chunks > 0 ? exchange(chunks) : ring(number, false));
   std::string table;
   for (const char* const where : {"", " streams"})
     table += "allreduce any any file " + name_of_file("ar.xml") + where +
@@ -248,8 +293,8 @@ void all_cases() {
     check_host(count);
     for (const bool in_place : {false, true})
       for (const bool floats : {false, true}) {
-        // Engines cut long vectors into other passes.
-        if (floats && count > 1000) continue;
+        // Engines, and the proxy, cut long vectors into other passes.
+        if (floats && count > (std::strcmp(engine, "host") == 0 ? 8192 : 1000)) continue;
         const Case the{count, in_place, root++ % size, floats};
         vectors(the);
         if (!files || !floats) blocks(the);
@@ -259,14 +304,22 @@ void all_cases() {
 
 void check_said(const Heard& heard) {
   if (rank != 0) return;
+  if (chunks > 128 && chunks <= 256 &&
+      !heard.has("ranks send each other more messages than kernels have semaphores for"))
+    FAIL("%d messages go to kernels", chunks);
+  if (chunks > 256 && heard.has("allgather file (")) FAIL("%d messages go into a stream", chunks);
   const std::string row = files ? "file" : "forest", text = heard.text();
-  std::vector<std::string> want = {": " + row};
-  if (*engine == '\0' || std::strcmp(engine, "host") != 0)
-    for (const char* const name : {"allreduce ", "allgather "}) want.push_back(name + row);
-  if (std::strcmp(engine, "stream") == 0 || std::strcmp(engine, "kernel") == 0)
-    want.push_back("by the " + std::string(engine) + " engine");
-  for (const std::string& words : want)
+  const auto want = [&](const std::string& words) {
     if (text.find(words) == std::string::npos) FAIL("\"%s\" is not said", words.c_str());
+  };
+  want("allreduce of ");
+  want(": " + row);
+  if (std::strcmp(engine, "host") == 0 || chunks > 256) return;
+  for (const std::string name : {"allreduce", "allgather"}) {
+    if (name == "allreduce" && chunks > 0) continue;
+    for (const char* const comm : {"MPI_COMM_WORLD", "a communicator with a stream"})
+      want(name + " " + row + " (" + comm + ") goes into the stream by the " + engine);
+  }
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ TEST(Params, NeighborAlgorithmsMayDiffer) {
 
 TEST(Params, RowsAreForUsers) {
   const std::vector<ParamRow> rows = Params::rows();
-  EXPECT_EQ(rows.size(), 43U);  // 25, the topology, two of measured collectives, five of
+  EXPECT_EQ(rows.size(), 45U);  // 25, three of the topology, two of measured collectives, five of
                                 // files, seven of networks, three of profile and trace
   for (const ParamRow& row : rows) {
     EXPECT_EQ(std::string(row.name).find('.'), std::string::npos) << row.name;
