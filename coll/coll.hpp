@@ -11,6 +11,7 @@
 
 #include "coll/blocking_call.hpp"
 #include "coll/context.hpp"
+#include "coll/forest/forest_plan.hpp"
 #include "coll/shared_collectives.hpp"
 #include "coll/stream_collectives.hpp"
 #include "coll/team_collectives.hpp"
@@ -51,8 +52,13 @@ class Coll final : UnderWay, ScheduleMaker {
   void force(const Algorithm& algorithm) noexcept { context_.selector.force(algorithm); }
   void set_hosts(Places::HostOf host_of) noexcept { context_.places.set_hosts(host_of); }
   void set_parts(Places::PartOf part_of) noexcept { context_.places.set_parts(part_of); }
-  /// The plan of the whole job, for communicators of all ranks in the job's order; or null.
-  void set_plan(std::shared_ptr<const Plan> plan) noexcept { context_.plan = std::move(plan); }
+  /// The plan of the job's graph, for communicators of all ranks in the job's order; or null.
+  void set_graph(const std::shared_ptr<const forest::ForestPlan>& plan);
+  /// Replaces the plan of communicators outside sessions, on all ranks alike.
+  void set_agreed(const std::shared_ptr<const forest::ForestPlan>& plan);
+  /// The forests in rank 0's `text`, if all ranks certify the text, else none. Throws tern::Error.
+  [[nodiscard]] forest::Forests agree_on_forests(core::Communicator& world, const Topology& machine,
+                                                 std::string text);
 
   void learn(const std::string& text, bool skips_sessions) { context_.learn(text, skips_sessions); }
 

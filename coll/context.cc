@@ -22,16 +22,15 @@ size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
   return (units + static_cast<size_t>(ranks) - 1) / static_cast<size_t>(ranks) * unit;
 }
 
-/// User types are excluded, because their addresses may be reused.
-TERN_COLD bool any_order_of(const CommState& state, const Operation& operation) noexcept {
+}  // namespace
+
+bool any_order_of(const CommState& state, const Operation& operation) noexcept {
   const core::Op* const op = operation.op;
   if (op == nullptr || (state.hints != nullptr && state.hints->any_order)) return true;
   const Number number = operation.input.type->number();
   if (op->user_defined() || number == Number::kNone) return false;
   return is_whole(number) || (operation.communicator->size() == 2 && op->changes_places());
 }
-
-}  // namespace
 
 Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedules)
     : channel(of),
@@ -96,7 +95,7 @@ CommState& Context::state_of(core::Communicator& communicator) {
     made->shares_memory = made->levels == nullptr && !checks && shares_memory(communicator);
     made->hints = hints_of(communicator);
     if (plan != nullptr && communicator.size() == plan->ranks() && is_whole_job(communicator))
-      made->plan = plan;
+      made->plan = communicator.session.get() == nullptr ? world_plan : plan;
     CommState& state = *made;
     communicator.coll = std::move(made);
     refusals.catch_up(state);
@@ -105,7 +104,7 @@ CommState& Context::state_of(core::Communicator& communicator) {
 }
 
 const Choice& Context::choose(CommState& state, const Operation& operation, Question question,
-                              bool shared, bool islands) const noexcept {
+                              bool shared, bool islands) const {
   Memo& memo = state.memo;
   question.levels = levels_of(state, islands);
   question.plan = state.plan.get();
@@ -128,7 +127,7 @@ const Choice& Context::choose(CommState& state, const Operation& operation, Ques
   return memo.answer;
 }
 
-Choice Context::choose_apart(const CommState& state, const Operation& operation) const noexcept {
+Choice Context::choose_apart(const CommState& state, const Operation& operation) const {
   if (operation.communicator->inter())
     return {between_groups(operation.collective), Choice::Why::kModel};
   Question question = question_of(operation);
@@ -157,13 +156,19 @@ Measured* Context::explain(CommState& state, const Question& question, const Cho
        {"ranks", static_cast<unsigned long long>(question.ranks)},
        {"algorithm", choice.algorithm->name},
        {"communicator", comm.name.text()}},
-      strf("%s (%s), by %s, predicted %.1f us%s%s%s",
+      strf("%s (%s), by %s, predicted %.1f us%s%s%s%s",
            coll::explain(question, *choice.algorithm).c_str(), comm.name.text().c_str(),
            selector.reason(choice, question.collective).c_str(), predicted,
-           several ? "; all sizes: " : "",
+           graph_in_words(question, choice).c_str(), several ? "; all sizes: " : "",
            several ? selector.sizes(question, state.hints.get(), known_to(comm)).c_str() : "",
            more.c_str()));
   return &sum;
+}
+
+std::string Context::graph_in_words(const Question& question, const Choice& choice) const {
+  if (question.plan == nullptr || choice.why < Choice::Why::kTableModel) return {};
+  const std::string words = selector.graph_in_words(question);
+  return words.empty() ? words : "; " + words;
 }
 
 bool Context::shares_memory(const core::Communicator& communicator) const noexcept {

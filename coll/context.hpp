@@ -23,12 +23,11 @@ struct Context {
   /// state_of() throws std::bad_alloc.
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
   /// `shared` allows rows of shared memory. `islands` uses the levels of devices where known.
+  /// With a graph, choose() throws std::bad_alloc.
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
-                                     Question question, bool shared,
-                                     bool islands = false) const noexcept;
+                                     Question question, bool shared, bool islands = false) const;
   /// A call out of program order uses no memo, because ranks' memos may differ.
-  [[nodiscard]] Choice choose_apart(const CommState& state,
-                                    const Operation& operation) const noexcept;
+  [[nodiscard]] Choice choose_apart(const CommState& state, const Operation& operation) const;
   [[nodiscard]] static const Levels* levels_of(const CommState& state, bool islands) noexcept {
     return islands && state.islands != nullptr ? state.islands : state.levels;
   }
@@ -45,7 +44,8 @@ struct Context {
   core::Process& process;
   Selector selector;
   Places places;
-  std::shared_ptr<const Plan> plan;  // of the job; null: none
+  std::shared_ptr<const Plan> plan;        // of the job, for sessions; null: none
+  std::shared_ptr<const Plan> world_plan;  // the same, with the agreed forests
   bool checks = false;
   Refusals refusals;
   Executions executions;
@@ -53,6 +53,7 @@ struct Context {
   Tuner tuner;
 
  private:
+  [[nodiscard]] std::string graph_in_words(const Question& question, const Choice& choice) const;
   [[nodiscard]] bool shares_memory(const core::Communicator& communicator) const noexcept;
   [[nodiscard]] Selector::MeasuredSources known_to(
       const core::Communicator& communicator) const noexcept;
@@ -60,6 +61,10 @@ struct Context {
   bool skips_sessions_ = false;
 };
 
+/// True if the order of operands may change: exact types, or the hint tern_any_order. User types
+/// are excluded, because their addresses may be reused.
+[[nodiscard]] TERN_COLD bool any_order_of(const CommState& state,
+                                          const Operation& operation) noexcept;
 [[nodiscard]] Question question_of(const Operation& operation) noexcept;
 
 }  // namespace tern::coll

@@ -106,7 +106,7 @@ bool SharedCollectives::may_serve(const CommState& state, const Operation& opera
          (state.shares_large || flat_bytes(question) <= kSmallLane.room());
 }
 
-void SharedCollectives::choose(BlockingCall& call) const noexcept {
+void SharedCollectives::choose(BlockingCall& call) const {
   const bool shared = may_serve(call.state, call.operation, call.question);
   if (shared && TERN_UNLIKELY(call.state.own.rests > 0)) --call.state.own.rests;
   const Choice& choice = context_.choose(call.state, call.operation, call.question, shared);
@@ -163,6 +163,7 @@ void SharedCollectives::ask_for_drivers(const BlockingCall& call) {
 const char* SharedCollectives::why_not_on_devices(const BlockingCall& call) noexcept {
   if (call.shared == nullptr) return "the ranks share no memory";
   if (call.operation.collective == Collective::kBarrier) return "a barrier has no data";
+  if (needs_plan(*call.shared)) return "a plan was chosen";
   if (call.method() == FlatMethod::kNone &&
       (!call.state.devices || !OnDevice::takes(call.operation.collective)))
     return "no rank has a device driver";

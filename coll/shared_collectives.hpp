@@ -19,7 +19,7 @@ class SharedCollectives {
   /// may_serve() is equal on all ranks.
   [[nodiscard]] static bool may_serve(const CommState& state, const Operation& operation,
                                       const Question& question) noexcept;
-  void choose(BlockingCall& call) const noexcept;
+  void choose(BlockingCall& call) const;
   /// ask_for_drivers() runs at a communicator's first large call without slots.
   void ask_for_drivers(const BlockingCall& call);
   /// All ranks create the call's slab together at its first use. Returns false if a rank has no

@@ -213,19 +213,21 @@ Failure StreamCollectives::why_useless(GpuTeam& team) {
 // If a rule's wire is impossible, other rules may fit.
 StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTeam& team,
                                                         const Operation& operation, cuda::Job& job,
-                                                        std::string* why_not) {
+                                                        const Choice* plan, std::string* why_not) {
   const AskedWire asked = asked_wire(context_.process.params, state.hints.get());
   const char* no_multimem = nullptr;
   Question question = question_in_stream(team, asked, operation, job.borrowed(), &no_multimem);
   question.plan = state.plan.get();
+  if (TERN_UNLIKELY(question.plan != nullptr)) question.any_order = any_order_of(state, operation);
   Chosen chosen;
   auto& [placed, way] = chosen;
   for (Choice denied{nullptr, Choice::Why::kModel};;) {
-    Choice choice = context_.selector.choose(question, state.hints.get());
+    Choice choice = plan != nullptr ? *plan : context_.selector.choose(question, state.hints.get());
     placed = placed_for(state, team, operation, question, choice, why_not);
     if (placed == nullptr) return {};
     if (!job.borrowed() && reduces(operation.collective) &&
-        !has_bits_of_slots(*placed, operation)) {
+        !has_bits_of_slots(*placed, operation) &&
+        !(needs_plan(*choice.algorithm) && any_order_of(state, operation))) {
       *why_not = "the order of operands would differ from the host's";
       return {};
     }
@@ -249,12 +251,13 @@ StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTea
 }
 
 Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Operation& operation,
-                                    cuda::Job& job, bool* taken, std::string* why_not) {
+                                    cuda::Job& job, bool* taken, std::string* why_not,
+                                    const Choice* plan) {
   const std::lock_guard<std::mutex> guard(team.mutex());
   if (Failure why = why_useless(team)) return why;
   if (goes_by_pairs(operation))
     return exchange_in_stream(state, team, operation, job, taken, why_not);
-  const auto [placed, way] = choose_way(state, team, operation, job, why_not);
+  const auto [placed, way] = choose_way(state, team, operation, job, plan, why_not);
   state.wire_taken.store(nullptr, std::memory_order_relaxed);
   if (placed == nullptr) return {};
   if (way.engine == Way::kNone && way.failure.empty()) {

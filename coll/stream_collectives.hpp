@@ -41,8 +41,10 @@ class StreamCollectives {
   /// ranks need another path because of *why_not.
   [[nodiscard]] int enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
                             std::string* why_not) noexcept;
+  /// `plan`: the choice of a blocking call that follows a plan.
   [[nodiscard]] Failure put_into(CommState& state, GpuTeam& team, const Operation& operation,
-                                 cuda::Job& job, bool* taken, std::string* why_not);
+                                 cuda::Job& job, bool* taken, std::string* why_not,
+                                 const Choice* plan = nullptr);
   TERN_COLD static void forsake_teams(const core::Communicator& communicator,
                                       const std::string& why) noexcept;
   [[nodiscard]] GpuTeams& teams() noexcept { return teams_; }
@@ -55,7 +57,7 @@ class StreamCollectives {
   [[nodiscard]] static bool is_over(const core::Communicator& communicator) noexcept;
   [[nodiscard]] int fail_over(CommState& state) const noexcept;
   [[nodiscard]] Chosen choose_way(CommState& state, GpuTeam& team, const Operation& operation,
-                                  cuda::Job& job, std::string* why_not);
+                                  cuda::Job& job, const Choice* plan, std::string* why_not);
   [[nodiscard]] const Placed* placed_for(CommState& state, GpuTeam& team,
                                          const Operation& operation, const Question& question,
                                          const Choice& choice, std::string* why_not);

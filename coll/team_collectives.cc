@@ -68,7 +68,9 @@ const char* TeamCollectives::why_not(const BlockingCall& call) const noexcept {
   if (!OnDevice::takes(call.operation.collective)) return "devices do not support the collective";
   if (!all_read_all(call.operation.collective) && flat_bytes(call.question) < kLeastOnDevice)
     return "for small data the exchange between ranks costs more";
-  if (!takes_ordinary(context_.process.params, call.operation, call.question.bytes))
+  const Params& params = context_.process.params;
+  if (params.gpu_engine == GpuEngine::kHost ||
+      (!needs_plan(*call.shared) && !takes_ordinary(params, call.operation, call.question.bytes)))
     return "TERN_GPU_ENGINE or the size excludes device streams";
   return Pieces::why_not(call.operation);
 }
@@ -185,9 +187,11 @@ bool TeamCollectives::run_together(BlockingCall& call, cuda::Job job) {
   bool taken = false;
   std::string why_not;
   Failure why;
+  const Choice plan = state.memo.answer;
   {
     const core::ChannelUnlock meanwhile(context_.channel.progress);
-    why = streams_.put_into(state, team, call.operation, job, &taken, &why_not);
+    why = streams_.put_into(state, team, call.operation, job, &taken, &why_not,
+                            needs_plan(*call.shared) ? &plan : nullptr);
   }
   if (TERN_UNLIKELY(why)) leave_team(state, job, why);
   if (!taken) {

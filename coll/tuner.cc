@@ -88,7 +88,7 @@ void Tuner::attend(CommState& state) const noexcept {
   if (!same_bits(entry->contest.serving(), *state.memo.answer.algorithm, question)) return;
   state.memo.countdown = &entry->contest;
   if (&entry->contest.serving() != state.memo.answer.algorithm && entry->contest.is_decided())
-    state.memo.answer = {&entry->contest.serving(), Choice::Why::kMeasured};
+    state.memo.answer = choice_of(entry->contest.serving(), Choice::Why::kMeasured, question);
 }
 
 Tuning::TunedKey* Tuner::enter(CommState& state) const {
@@ -129,7 +129,7 @@ Tuner::Trial::Trial(Tuner& tuner, CommState& state)
     return;
   }
   if (const Algorithm& row = entry_->contest.row(); &row != answer_.algorithm) {
-    state.memo.answer = {&row, Choice::Why::kTrial};
+    state.memo.answer = choice_of(row, Choice::Why::kTrial, asked_);
     tuner.executions_.set_trial(true);
   }
   began_ = now_ns();

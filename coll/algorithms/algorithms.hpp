@@ -83,6 +83,9 @@ struct Algorithm {
 [[nodiscard]] inline bool has_schedule(const Algorithm& algorithm) noexcept {
   return algorithm.emit != nullptr;
 }
+[[nodiscard]] inline bool needs_plan(const Algorithm& algorithm) noexcept {
+  return (algorithm.limits & kPlan) != 0;
+}
 [[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels,
                           const Plan* plan = nullptr) noexcept;
 /// `plan` must serve a row with kPlan; other rows ignore it.

@@ -33,7 +33,8 @@ Rule rule_of(const Tuning::TunedKey& entry) noexcept {
 
 bool has_line(const Tuning::TunedKey& entry) noexcept {
   const Question& question = entry.question;
-  return entry.contest.is_decided() && question.commutative && question.equal_blocks &&
+  return entry.contest.is_decided() && !needs_plan(entry.contest.serving()) &&
+         question.commutative && question.equal_blocks &&
          (question.levels != nullptr || question.shared);
 }
 

@@ -43,7 +43,7 @@ struct Tuning {
 /// Rules have powers of two as bounds, which belong to the smaller sizes.
 [[nodiscard]] uint32_t power_of(size_t bytes) noexcept;
 /// Rules cannot express communicators without shared memory on one host, irregular blocks, or fixed
-/// operand order.
+/// operand order. Rows with a plan have no line, because later jobs may lack the plan.
 [[nodiscard]] bool has_line(const Tuning::TunedKey& entry) noexcept;
 [[nodiscard]] Rule rule_of(const Tuning::TunedKey& entry) noexcept;
 

@@ -154,6 +154,7 @@ uint64_t digest_of_table(const Params& params) {
 
 void Selector::configure(const Params& params) {
   std::vector<std::string> complaints;
+  forests_ = params.get("TERN_FOREST") != "off";
   own_.read(kOwnLines, "Tern's own table", &model_, &complaints);
   TERN_ASSERT(complaints.empty());
   file_ = params.coll_table;
@@ -171,6 +172,8 @@ void Selector::configure(const Params& params) {
     if (name != "auto") forced_.by[i] = find_algorithm(collective, name.c_str());
   }
 }
+
+void Selector::set_graph(const Topology& graph) { graph_ = std::make_unique<GraphModel>(graph); }
 
 void Selector::force(const Algorithm& algorithm) noexcept {
   forced_.by[static_cast<int>(algorithm.collective)] = &algorithm;
@@ -195,14 +198,14 @@ Choice Selector::by_own(const Question& question) const noexcept {
 }
 
 Choice Selector::choose(const Question& question, const Forced* hints,
-                        const MeasuredSources& known) const noexcept {
+                        const MeasuredSources& known) const {
   Choice made = choose_row(question, hints, known);
-  if ((made.algorithm->limits & kPlan) != 0 && made.plan == nullptr) made.plan = question.plan;
+  if (needs_plan(*made.algorithm) && made.plan == nullptr) made.plan = question.plan;
   return made;
 }
 
 Choice Selector::choose_row(const Question& question, const Forced* hints,
-                            const MeasuredSources& known) const noexcept {
+                            const MeasuredSources& known) const {
   const auto which = static_cast<int>(question.collective);
   const auto usable = [&](const Forced& forced) {
     return forced.by[which] != nullptr && can(*forced.by[which], question);
@@ -216,6 +219,9 @@ Choice Selector::choose_row(const Question& question, const Forced* hints,
   if (rule != nullptr && rule->algorithm != nullptr)
     return {rule->algorithm, Choice::Why::kTable, rule->line, rule->wire, of_passed, wire,
             rule->plan.get()};
+  if (TERN_UNLIKELY(question.plan != nullptr) && graph_ != nullptr && forests_)
+    if (const Algorithm* const forest = graph_->compare(question).forest)
+      return {forest, Choice::Why::kGraph};
   Choice own =
       rule == nullptr ? by_own(question) : Choice{&by_model(question), Choice::Why::kTableModel};
   const Algorithm& unmeasured = *own.algorithm;
@@ -232,7 +238,7 @@ const Algorithm& Selector::by_model(const Question& question) const noexcept {
   const Algorithm* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const Algorithm& row : algorithms(question.collective)) {
-    if ((row.limits & kPlan) != 0 || !can(row, question)) continue;
+    if (needs_plan(row) || !can(row, question)) continue;
     const double time = model_.predict(row, question);
     if (best != nullptr && time >= least) continue;
     best = &row;
@@ -248,7 +254,7 @@ std::vector<const Algorithm*> Selector::candidates(const Question& question,
   const auto time = [&](const Algorithm* row) { return model_.predict(*row, question); };
   std::vector<const Algorithm*> rows{&serving}, others;
   const auto add = [&](const Algorithm* row) {
-    if (can(*row, question) && (row->limits & kPlan) == 0 && same_bits(*row, serving, question) &&
+    if (!needs_plan(*row) && can(*row, question) && same_bits(*row, serving, question) &&
         std::find(rows.begin(), rows.end(), row) == rows.end())
       rows.push_back(row);
   };
@@ -256,7 +262,7 @@ std::vector<const Algorithm*> Selector::candidates(const Question& question,
     if (rule.algorithm != nullptr && rule.wire == Wire::kAuto && rule.fits(question))
       add(rule.algorithm);
   for (const Algorithm& row : algorithms(question.collective))
-    if ((row.limits & kPlan) == 0 && can(row, question)) others.push_back(&row);
+    if (!needs_plan(row) && can(row, question)) others.push_back(&row);
   std::sort(others.begin(), others.end(), [&](auto* a, auto* b) { return time(a) < time(b); });
   const double most = kNear * time(others.front());
   for (const Algorithm* row : others) add(row);
@@ -276,6 +282,8 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
       return "a trial (TERN_COLL_TUNE)";
     case Choice::Why::kMeasured:
       return "measurement (TERN_COLL_TUNE)";
+    case Choice::Why::kGraph:
+      return "the graph of TERN_TOPOLOGY";
     case Choice::Why::kOwnTable:
       return "Tern's own table";
     case Choice::Why::kTableModel:
@@ -283,6 +291,11 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
       break;
   }
   return "the cost model";
+}
+
+std::string Selector::graph_in_words(const Question& question) const {
+  if (graph_ == nullptr || find_algorithm(question.collective, "forest") == nullptr) return {};
+  return forests_ ? graph_->compare(question).in_words() : "no forest: TERN_FOREST is off";
 }
 
 std::string Selector::in_table(int line) const { return strf("%s, line %d", file_.c_str(), line); }

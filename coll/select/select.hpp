@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection. Order: a hint of the communicator (tern_allreduce, ...); TERN_COLL; rules of
-// TERN_COLL_TABLE; measured rules; Tern's own rules; the cost model. Threads: set-up by one, then
-// any.
+// TERN_COLL_TABLE; the graph of TERN_TOPOLOGY; measured rules; Tern's own rules; the cost model.
+// Threads: set-up by one, then any.
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "coll/select/graph_model.hpp"
 #include "coll/select/rules.hpp"
 
 namespace tern {
@@ -30,6 +32,7 @@ struct Choice {
     kTableModel,
     kTrial,
     kMeasured,
+    kGraph,
     kOwnTable,
     kModel
   } why;
@@ -39,6 +42,13 @@ struct Choice {
   Wire passed_wire = Wire::kAuto;
   const Plan* plan = nullptr;  // for a row with kPlan; the communicator's or the line's
 };
+
+[[nodiscard]] inline Choice choice_of(const Algorithm& row, Choice::Why why,
+                                      const Question& question) noexcept {
+  Choice made{&row, why};
+  if (needs_plan(row)) made.plan = question.plan;
+  return made;
+}
 
 /// The digest of TERN_COLL_TABLE; 0 without a table. Throws tern::Error.
 [[nodiscard]] uint64_t digest_of_table(const Params& params);
@@ -55,9 +65,12 @@ class Selector {
   /// A bad line of earlier jobs' rules invalidates all. Throws std::bad_alloc.
   void learn(const std::string& lines, const std::string& file);
   void force(const Algorithm& algorithm) noexcept;
+  /// Questions with a plan compare forests on this graph, unless TERN_FOREST=off.
+  void set_graph(const Topology& graph);
 
+  /// With a graph, choose() throws std::bad_alloc.
   [[nodiscard]] Choice choose(const Question& question, const Forced* hints,
-                              const MeasuredSources& known = everything()) const noexcept;
+                              const MeasuredSources& known = everything()) const;
   [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
     return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;
   }
@@ -74,13 +87,15 @@ class Selector {
 
   [[nodiscard]] std::string reason(const Choice& choice, Collective collective) const;
   [[nodiscard]] std::string in_table(int line) const;
+  /// The reason for or against a forest; empty for collectives without forests.
+  [[nodiscard]] std::string graph_in_words(const Question& question) const;
   [[nodiscard]] std::string sizes(Question question, const Forced* hints,
                                   const MeasuredSources& known = everything()) const;
 
  private:
   [[nodiscard]] static MeasuredSources everything() noexcept { return {}; }
   [[nodiscard]] Choice choose_row(const Question& question, const Forced* hints,
-                                  const MeasuredSources& known) const noexcept;
+                                  const MeasuredSources& known) const;
   [[nodiscard]] Choice by_own(const Question& question) const noexcept;
 
   Forced forced_;
@@ -89,6 +104,8 @@ class Selector {
   Model model_;
   std::string file_;
   bool names_wires_ = false;
+  bool forests_ = true;                // TERN_FOREST
+  std::unique_ptr<GraphModel> graph_;  // null: no graph
 };
 
 [[nodiscard]] std::string explain(const Question& question, const Algorithm& algorithm);

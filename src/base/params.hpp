@@ -133,6 +133,13 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
   X(topology, "TERN_TOPOLOGY", Text, "", one_of(nullptr), own(),                                   \
     "file with the graph of the job's GPUs, switches and links, or a known machine (tern_coll "    \
     "topology). The graph must be equal on all ranks; comments and order may differ")              \
+  X(forest, "TERN_FOREST", Word, "auto", one_of("off|auto"), shared(),                             \
+    "auto: with a graph (TERN_TOPOLOGY), collectives take trees along the links (forest) where "   \
+    "the graph promises 10 % less time. Sums of floats need the hint tern_any_order. off: only "   \
+    "where TERN_COLL names forest")                                                                \
+  X(plan_cache, "TERN_PLAN_CACHE", Text, "auto", one_of(nullptr), own(),                           \
+    "folder of the trees that earlier jobs computed for a graph; rank 0 reads and writes. auto: "  \
+    "tern/plans in XDG_CACHE_HOME or ~/.cache. off: none")                                         \
   X(coll_tune, "TERN_COLL_TUNE", Word, CollTune::kAuto, one_of("off|auto|learn"), shared(),        \
     "auto: collectives measure their algorithms while the program runs and use the fastest. Trials "\
     "cost at most 2 % of the time. off: no trials. learn: trials without that bound")              \

@@ -9,6 +9,7 @@ MACHINES = {
     "one-queue": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_MULTICAST": "on", "SOFTCUDA_CONNECTIONS": "1", "SOFTCUDA_PAGEABLE": "sync",
                   "SOFTCUDA_PROCESSORS": "4"},
     "2-apart": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_PEERS": "NONE"},
+    "8-peers": {"SOFTCUDA_DEVICES": "8"},
     # Two islands: devices 0 and 2, devices 1 and 3.
     "islands": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "X,NONE,NV,NONE;NONE,X,NONE,NV;NV,NONE,X,NONE;NONE,NV,NONE,X"},
     # Devices 0 and 3, devices 1 and 2.

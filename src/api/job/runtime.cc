@@ -22,7 +22,7 @@
 #include "base/process_id.hpp"
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
-#include "coll/forest/forest_plan.hpp"
+#include "coll/forest/store.hpp"
 #include "coll/topology/canonical.hpp"
 #include "core/communicator.hpp"
 #include "core/group.hpp"
@@ -101,11 +101,10 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->slabs = pmls_.back()->engine.transports.slabs();
   }
   const auto topology = coll::job_topology(process.params.topology);
-  std::shared_ptr<const coll::Plan> plan;
   process.params.content = coll::digest_of_table(process.params);
   if (topology != nullptr) {
     process.params.content ^= topology->hash;
-    plan = std::make_shared<const coll::forest::ForestPlan>(topology->graph);
+    plan_ = std::make_shared<const coll::forest::ForestPlan>(topology->graph);
   }
   process.node.numa = numa_here(process);
   publish_place(process);  // precedes the connection info, which publishes all
@@ -126,7 +125,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     colls_.back()->set_hosts(
         [](core::Process& of, const core::Peer& peer) { return node_of(of, peer); });
     colls_.back()->set_parts(part_of);
-    colls_.back()->set_plan(plan);
+    colls_.back()->set_graph(plan_);
     channel->coll = colls_.back().get();
   }
   if (boot.job().learnt != boot::Learnt::kFenced) learn();
@@ -167,6 +166,32 @@ void Runtime::enter_world() {
   meet_all();
   faults_->enter();
   if (process_.boot->job().learnt == boot::Learnt::kFenced) learn();
+  agree_on_forests();
+}
+
+/// The decision to take part depends on equal facts of all ranks; the folder is rank 0's.
+void Runtime::agree_on_forests() {
+  core::Communicator& world = *process_.world;
+  if (plan_ == nullptr || plan_->ranks() != world.size() || world.size() < 2) return;
+  const coll::Topology& machine = plan_->topology();
+  const coll::forest::PlanStore store(process_.params.plan_cache);
+  std::string text;
+  coll::forest::ForestPlan::Keep keep;
+  if (world.rank() == 0) {
+    if (const coll::forest::Forests known = store.load(machine); !known.empty())
+      text = coll::forest::text_of(known);
+    keep = [store, &machine](const coll::forest::Forests& all) { store.keep(machine, all); };
+  }
+  const coll::forest::Forests agreed =
+      world.channel().coll->agree_on_forests(world, machine, std::move(text));
+  const auto plan = std::make_shared<const coll::forest::ForestPlan>(machine, agreed, keep);
+  for (auto& coll : colls_) coll->set_agreed(plan);
+  if (world.rank() != 0 || agreed.empty() || !process_.explain.on()) return;
+  const std::string file = store.path_of(machine);
+  process_.explain.say(
+      "forests", {{"number", agreed.size()}, {"file", file}},
+      strf("trees of earlier jobs for %zu collectives of the graph %s: %s (TERN_PLAN_CACHE)",
+           agreed.size(), process_.params.topology.c_str(), file.c_str()));
 }
 
 void Runtime::open_bell_pipe() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "btl/address_book.hpp"
+#include "coll/forest/forest_plan.hpp"
 #include "core/process.hpp"
 
 namespace tern::core {
@@ -73,6 +74,7 @@ class Runtime {
  private:
   void hand_out_learnt() const;
   void learn();
+  void agree_on_forests();
   void meet_all();
   void configure_waiting();
   void limit_sleeps() noexcept;
@@ -88,6 +90,7 @@ class Runtime {
   uint64_t host_ = 0;
   std::vector<std::unique_ptr<pml::P2p>> pmls_;
   std::vector<std::unique_ptr<coll::Coll>> colls_;
+  std::shared_ptr<const coll::forest::ForestPlan> plan_;  // null: no graph
   std::unique_ptr<FaultTolerance> faults_;
   std::vector<std::unique_ptr<BellPipe>> bell_pipes_;  // threads may sleep on an old one
   std::unique_ptr<HangWatch> watch_;
