@@ -132,7 +132,9 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "are bound (package, numa, l3, core)")                                                         \
   X(topology, "TERN_TOPOLOGY", Text, "", one_of(nullptr), own(),                                   \
     "file with the graph of the job's GPUs, switches and links, or a known machine (tern_coll "    \
-    "topology). The graph must be equal on all ranks; comments and order may differ")              \
+    "topology). The graph must be equal on all ranks; comments and order may differ. auto: the "   \
+    "lowest rank of each host discovers the host's graph (rank i of a host has the i-th GPU by "   \
+    "PCI address)")                                                                                \
   X(coll_tune, "TERN_COLL_TUNE", Word, CollTune::kAuto, one_of("off|auto|learn"), shared(),        \
     "auto: collectives measure their algorithms while the program runs and use the fastest. Trials "\
     "cost at most 2 % of the time. off: no trials. learn: trials without that bound")              \

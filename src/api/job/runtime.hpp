@@ -15,6 +15,9 @@
 namespace tern::core {
 class Group;
 }
+namespace tern::coll {
+struct JobTopology;
+}
 namespace tern::pml {
 class P2p;
 }
@@ -73,6 +76,8 @@ class Runtime {
  private:
   void hand_out_learnt() const;
   void learn();
+  /// Before the first collective; null: none.
+  void take_topology(const coll::JobTopology* topology);
   void meet_all();
   void configure_waiting();
   void limit_sleeps() noexcept;
