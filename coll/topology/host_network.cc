@@ -17,7 +17,7 @@ constexpr double kBitsPerByte = 8;
 
 using CardNames = std::vector<std::string>;
 
-/// GPUs with the same nearest cards divide them: whole cards in order, or equal shares.
+/// GPUs with the same nearest cards divide the cards: whole cards in order, or equal shares.
 void divide(const std::vector<int>& gpus, const std::vector<size_t>& cards,
             std::vector<CardShare>* shares) {
   const size_t n = gpus.size(), m = cards.size();
@@ -61,7 +61,7 @@ CardNames switches_of(const std::string& address) {
   return names;
 }
 
-/// Links of a host into its network, by ends: a GPU's cards below one switch add up.
+/// Links of a host into the network: a GPU's cards below a common switch add up.
 class NetworkWriter {
  public:
   NetworkWriter(const HostCards& cards, const std::string& slurm_address)

@@ -189,7 +189,7 @@ TEST_P(HostGraphs, AreTheMachinesDescription) {
 }
 
 TEST_P(HostGraphs, DoNotDependOnPciNumbers) {
-  for (unsigned seed = 0; seed < 8; ++seed) {
+  for (unsigned seed = 0; seed < 4; ++seed) {
     Lines lines = lines_of(GetParam().captured);
     (void)renumber(&lines, seed, true);
     const CapturedMachine machine(lines);
@@ -205,7 +205,7 @@ TEST_P(HostGraphs, DoNotDependOnPciNumbers) {
 
 TEST_P(HostGraphs, FollowTheOrderOfAddresses) {
   bool moved = false;
-  for (unsigned seed = 0; seed < 8; ++seed) {
+  for (unsigned seed = 0; seed < 4; ++seed) {
     Lines lines = lines_of(GetParam().captured);
     const std::vector<int> numbers = renumber(&lines, seed, false);
     moved |= !std::is_sorted(numbers.begin(), numbers.end());
@@ -232,7 +232,7 @@ TEST(HostGraph, TheOriginStandsBesideEachLine) {
   const CapturedMachine box(lines_of("pcie-8-switches"));
   const std::string ways = discovered(box).text();
   for (const char* line :
-       {"node cpu1  # NUMA node 1\n", "link g0 pci0 15.75 2.85  # 8 GT/s x16 of 0000:1b:00.0\n",
+       {"node cpu1  # NUMA node 1\n", "link g0 pci0 15.75 2.85  # 8 GT/s x16 of 0000:1c:00.0\n",
         "link cpu0 cpu1 20 0.5  # assumed\n", "link pci0 net0 12.5 6  # mlx5_0\n"})
     EXPECT_NE(ways.find(line), std::string::npos) << line << ways;
 }
@@ -360,7 +360,7 @@ TEST(HostGraph, DamagedTrees) {
                                 std::string(100000, '7'),
                                 std::string("\0\xff\n#", 4)};
   for (const Machine& one : kMachines) {
-    for (int round = 0; round < 12; ++round) {
+    for (int round = 0; round < 4; ++round) {
       const CapturedMachine machine(lines_of(one.captured));
       std::vector<std::filesystem::path> files;
       const std::string root = machine.root();
