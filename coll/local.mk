@@ -97,6 +97,14 @@ coll_sources += coll/agreed_forests.cc
 coll_sources += coll/topology/generators.cc
 coll_sources += coll/topology/routes.cc
 coll_sources += coll/topology/canonical.cc
+coll_sources += coll/topology/pci_ways.cc
+coll_sources += coll/topology/host_network.cc
+coll_sources += coll/topology/host_graph.cc
+coll_sources += coll/topology/hosts.cc
+topologiesdir = $(datadir)/tern/topologies
+dist_topologies_DATA = coll/topology/examples/2x8-a100-rails.topo coll/topology/examples/2x8-h100-rails.topo \
+  coll/topology/examples/dgx-1v.topo coll/topology/examples/dgx-a100.topo coll/topology/examples/mi250.topo \
+  coll/topology/examples/pcie-8.topo
 coll_sources += coll/exchange/xml.cc
 coll_sources += coll/exchange/msccl_file.cc
 coll_sources += coll/exchange/msccl_order.cc

@@ -119,12 +119,17 @@ std::string canonical_text(const Topology& given) {
   return text + link_lines(topology) + route_lines(topology);
 }
 
+std::shared_ptr<const JobTopology> job_topology_of(const std::string& given,
+                                                   const std::string& name) {
+  const std::string text = canonical_text(parse_topology(given, name));
+  return std::make_shared<const JobTopology>(
+      JobTopology{parse_topology(text, name), name, digest_text(text)});
+}
+
 std::shared_ptr<const JobTopology> job_topology(const std::string& name) {
   if (name.empty()) return nullptr;
   try {
-    const std::string text = canonical_text(load_topology(name));
-    return std::make_shared<const JobTopology>(
-        JobTopology{parse_topology(text, name), name, digest_text(text)});
+    return job_topology_of(topology_text(name), name);
   } catch (const Error& error) {
     throw Error(error.mpi_class(), strf("TERN_TOPOLOGY: %s", error.what()));
   }

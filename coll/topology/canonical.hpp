@@ -21,6 +21,8 @@ struct JobTopology {
   std::string name;  // of the file, or a known machine
   uint64_t hash;     // of the canonical text
 };
+[[nodiscard]] std::shared_ptr<const JobTopology> job_topology_of(const std::string& text,
+                                                                 const std::string& name);
 /// Reads TERN_TOPOLOGY; null if `name` is empty. Throws tern::Error.
 [[nodiscard]] std::shared_ptr<const JobTopology> job_topology(const std::string& name);
 

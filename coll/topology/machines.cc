@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text_file.hpp"
+#include "coll/topology/host_graph.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
@@ -61,13 +62,14 @@ const char* known_topology(const std::string& name) noexcept {
 
 std::string topology_text(const std::string& name) {
   if (const char* text = known_topology(name)) return text;
+  if (is_discovery(name)) return described(discover_by_name(name));
   try {
     return text_of_file(name);
   } catch (const Error& error) {
     std::string known;
     for (const std::string& one : known_topologies()) known += (known.empty() ? "" : ", ") + one;
-    throw Error(MPI_ERR_FILE,
-                strf("the topology %s; known without a file: %s", error.what(), known.c_str()));
+    throw Error(MPI_ERR_FILE, strf("the topology %s; known without a file: %s, auto", error.what(),
+                                   known.c_str()));
   }
 }
 

@@ -9,7 +9,8 @@
 
 namespace tern::coll {
 
-/// load_topology() takes a known machine's name or a file's. Throws tern::Error.
+/// load_topology() takes a known machine's name, a file's, or "auto" (host_graph.hpp). Throws
+/// tern::Error.
 [[nodiscard]] Topology load_topology(const std::string& name);
 /// topology_text() returns the unparsed text. Throws tern::Error.
 [[nodiscard]] std::string topology_text(const std::string& name);

@@ -55,6 +55,7 @@ api_sources += src/api/io/file_view.cc
 api_sources += src/api/job/boot_provide.cc
 api_sources += src/api/job/env.cc
 api_sources += src/api/job/hardware.cc
+api_sources += src/api/job/host_graphs.cc
 api_sources += src/api/job/leaks.cc
 api_sources += src/api/job/membership.cc
 api_sources += src/api/job/progress_thread.cc

@@ -132,7 +132,9 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "are bound (package, numa, l3, core)")                                                         \
   X(topology, "TERN_TOPOLOGY", Text, "", one_of(nullptr), own(),                                   \
     "file with the graph of the job's GPUs, switches and links, or a known machine (tern_coll "    \
-    "topology). The graph must be equal on all ranks; comments and order may differ")              \
+    "topology). The graph must be equal on all ranks; comments and order may differ. auto: the "   \
+    "lowest rank of each host discovers the host's graph (rank i of a host has the i-th GPU by "   \
+    "PCI address)")                                                                                \
   X(forest, "TERN_FOREST", Word, "auto", one_of("off|auto"), shared(),                             \
     "auto: with a graph (TERN_TOPOLOGY), collectives take trees along the links (forest) where "   \
     "the graph promises 10 % less time. Sums of floats need the hint tern_any_order. off: only "   \

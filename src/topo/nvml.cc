@@ -11,6 +11,8 @@
 namespace tern::topo {
 namespace {
 
+constexpr unsigned kMostSpeed = 10000000;  // MB/s
+
 template <class Function>
 bool resolve(void* library, const char* name, Function& place) noexcept {
   place = reinterpret_cast<Function>(::dlsym(library, name));
@@ -116,6 +118,39 @@ NvLinks Nvml::links_of(const PciAddress& gpu) const {
     break;
   }
   return links;
+}
+
+// NVML's rates include the encoding: 25,781 MB/s (V100), 26,562 (H100), 53,125 (B200).
+double Nvml::link_rate(const PciAddress& gpu) const {
+  if (gpu.known == 0 || !why_not_.empty() || table_.nvmlDeviceGetFieldValues == nullptr) return 0;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::string none;
+  NvmlFieldValue speed{};
+  speed.field = kNvmlNvlinkSpeedField;
+  const NvmlDevice device = device_at(gpu, &none);
+  if (device == nullptr || table_.nvmlDeviceGetFieldValues(device, 1, &speed) != kNvmlSuccess ||
+      speed.result != kNvmlSuccess || speed.type != kNvmlUnsigned || speed.value > kMostSpeed)
+    return 0;
+  for (const unsigned published : {100U, 50U, 25U, 20U})
+    if (speed.value >= published * 950) return published;
+  return speed.value / 1000.0;
+}
+
+std::string Nvml::shared_fabric(const PciAddress& gpu) const {
+  if (gpu.known == 0 || !why_not_.empty() || table_.nvmlDeviceGetGpuFabricInfoV == nullptr)
+    return {};
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::string cluster;
+  NvmlFabricInfo info{};
+  info.version = kNvmlFabricInfo2;
+  const NvmlDevice device = device_at(gpu, &cluster);
+  if (device == nullptr || table_.nvmlDeviceGetGpuFabricInfoV(device, &info) != kNvmlSuccess ||
+      info.state != kNvmlFabricComplete || info.status != kNvmlSuccess)
+    return {};
+  for (const unsigned char byte : info.cluster) cluster += strf("%02x", byte);
+  // Without links to other hosts the cluster is zero.
+  if (cluster.find_first_not_of('0') == std::string::npos) return {};
+  return strf("%s-%u", cluster.c_str(), info.clique);
 }
 
 Joint::Kind Nvml::kind_of_pair(const PciAddress& one, const PciAddress& other) const {

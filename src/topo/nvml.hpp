@@ -46,6 +46,10 @@ class Nvml {
 
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
   [[nodiscard]] NvLinks links_of(const PciAddress& gpu) const;
+  /// GB/s of a link each way, as published for its generation; 0: unknown.
+  [[nodiscard]] double link_rate(const PciAddress& gpu) const;
+  /// A name of the switches of NVLink that several hosts share ("1a2b3c4d-0"); empty: none.
+  [[nodiscard]] std::string shared_fabric(const PciAddress& gpu) const;
   /// NVML decides about a visible pair, the links about other pairs.
   [[nodiscard]] Joint joint(const PciAddress& one, const PciAddress& other, const NvLinks& links,
                             int others_to_switches) const;

@@ -32,6 +32,32 @@ struct NvmlPciInfo {
   char bus_id[32];
 };
 
+/// The field is the rate of a link each way, in MB/s.
+inline constexpr unsigned kNvmlNvlinkSpeedField = 90;
+struct NvmlFieldValue {
+  unsigned field, scope;
+  long long timestamp, latency;
+  int type;  // kNvmlUnsigned: `value`
+  NvmlReturn result;
+  union {
+    unsigned value;
+    double widest;
+  };
+};
+inline constexpr int kNvmlUnsigned = 1;
+
+/// GPUs of one cluster and clique share the switches of NVLink, also across hosts.
+struct NvmlFabricInfo {
+  unsigned version;
+  unsigned char cluster[16];
+  NvmlReturn status;
+  unsigned clique;
+  unsigned char state;
+  unsigned health;
+};
+inline constexpr unsigned char kNvmlFabricComplete = 3;
+inline constexpr unsigned kNvmlFabricInfo2 = sizeof(NvmlFabricInfo) | 2U << 24;
+
 /// kNvmlMostLinks is the maximum of all devices. Devices with fewer links return
 /// kNvmlInvalidArgument.
 inline constexpr unsigned kNvmlMostLinks = 36;
@@ -49,5 +75,7 @@ inline constexpr unsigned kNvmlMostLinks = 36;
 #define TERN_NVML_OPTIONAL(ROW)                                                                    \
   ROW(nvmlDeviceGetNvLinkRemoteDeviceType, NvmlDevice device, unsigned link, NvmlRemoteType* type) \
   ROW(nvmlDeviceGetP2PStatus, NvmlDevice device1, NvmlDevice device2, NvmlP2pIndex index,          \
-      NvmlP2pStatus* status)
+      NvmlP2pStatus* status)                                                                       \
+  ROW(nvmlDeviceGetFieldValues, NvmlDevice device, int valuesCount, NvmlFieldValue* values)        \
+  ROW(nvmlDeviceGetGpuFabricInfoV, NvmlDevice device, NvmlFabricInfo* gpuFabricInfo)
 // clang-format on

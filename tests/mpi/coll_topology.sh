@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # TERN_TOPOLOGY: ranks with equal graphs run, whatever their files look like; other graphs, and files
-# that are no graph, are named.
+# that are no graph, are named. Discovered graphs.
 # timeout: 120
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -43,6 +43,31 @@ check "a graph of two parts" refused "TERN_TOPOLOGY: apart:3: no way from a to c
 check "no file" refused "TERN_TOPOLOGY: the topology ./missing cannot be read" ./missing ./missing
 check "tern_coll prints the graph" says "^link a b 25 3$" "$PREFIX/bin/tern_coll" topology same
 
+# TERN_TOPOLOGY=auto: the lowest rank discovers its host, here a made one with two GPUs behind a switch.
+device() { # device PATH CLASS
+  mkdir -p "tree/sys/devices/$1" tree/sys/bus/pci/devices
+  echo "$2" >"tree/sys/devices/$1/class"
+  echo 0x10de >"tree/sys/devices/$1/vendor"
+  echo "16.0 GT/s PCIe" >"tree/sys/devices/$1/max_link_speed"
+  echo 8 >"tree/sys/devices/$1/max_link_width"
+  ln -s "../../../devices/$1" "tree/sys/bus/pci/devices/${1##*/}"
+}
+device pci0000:00/0000:00:01.0 0x060400
+device pci0000:00/0000:00:01.0/0000:01:00.0 0x060400
+for gpu in 3 4; do
+  device pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:0$gpu.0 0x060400
+  device pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:0$gpu.0/0000:0$gpu:00.0 0x030200
+done
+check "tern_coll discovers a host" says '^link g1 pci0 15.75 2.85  # 16 GT/s x8 of 0000:04:00.0$' "$PREFIX/bin/tern_coll" topology auto:tree
+check "copies of a host need a network" eval '! "$PREFIX/bin/tern_coll" topology auto:tree --hosts=2 2>text && grep -q "no way from h0g0 to h1g0" text'
+check "a host without GPUs" eval '! "$PREFIX/bin/tern_coll" topology auto:apart 2>text && grep -q "no GPU is known in apart/sys/bus/pci/devices" text'
+check "the bound of a discovered host" says '^busbw bound 15.75 GB/s$' "$PREFIX/bin/tern_coll" bound --topology=auto:tree
+check "ranks agree on the discovered graph" pair auto:tree auto:elsewhere
+quiet() { ! pair "$@" | grep TERN_TOPOLOGY; }
+check "and say nothing" quiet auto:tree auto:tree
+check "a job without a graph runs, and rank 0 says why" says '0\] TERN_TOPOLOGY=auto:none: this job has no graph: host 0 has no GPU that is known' pair auto:none auto:tree
+check "a rank that discovers, and one with a file" refused "content of TERN_TOPOLOGY" auto:tree one
+
 # The rows named forest run on the graph, for all ranks of the job; other communicators take other rows.
 "$MPICC" -O1 -I"$TOP/tests/mpi" -o rows -x c "$TOP/tests/mpi/coll_rows.inc" || exit 1
 forests='bcast=forest reduce=forest allgather=forest reduce_scatter=forest allreduce=forest'
@@ -52,6 +77,8 @@ for graph in ring:4 star:5 ring:3; do
   check "rows along the trees of graph ${graph%:*} on ${graph#*:} ranks" timeout 100 "$MPIRUN" -n "${graph#*:}" \
     -x TERN_TOPOLOGY="${graph%:*}" ./rows $forests
 done
+check "rows along the trees of a discovered graph" timeout 100 "$MPIRUN" -n 2 -x TERN_TOPOLOGY=auto:tree ./rows $forests
+check "the row is named on a discovered graph" eval '"$MPIRUN" -n 2 -x TERN_EXPLAIN=1 -x TERN_TOPOLOGY=auto:tree ./rows allreduce=forest 2>&1 | grep "allreduce.*: forest"'
 check "the row is named" eval '"$MPIRUN" -n 4 -x TERN_EXPLAIN=1 -x TERN_TOPOLOGY=ring ./rows allreduce=forest 2>&1 | grep "allreduce.*: forest"'
 
 # A merged communicator of two worlds has no job's graph, on the parents and the children alike.

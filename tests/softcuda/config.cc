@@ -97,6 +97,8 @@ constexpr Variable kVariables[] = {
     {"SOFTCUDA_PEERS", SET(c.peers = t)},
     {"SOFTCUDA_PCI", SET(c.pci = t)},
     {"SOFTCUDA_NVML", SET(c.nvml = t)},
+    {"SOFTCUDA_NVLINK", SET(c.nvlink = number_of(n, t))},
+    {"SOFTCUDA_CLUSTER", SET(c.fabric_cluster = t)},
     {"SOFTCUDA_CUFILE", SET(c.cufile = t)},
     {"SOFTCUDA_MEMORY", SET(c.memory = bytes_of(n, t))},
     {"SOFTCUDA_VERSION", SET(c.version = static_cast<int>(number_of(n, t)))},
@@ -129,15 +131,26 @@ constexpr Variable kVariables[] = {
 };
 #undef SET
 
-Link link_of(const std::string& word) {
+/// "NVS12" has the stem NVS and the count 12; without a number the count is 0.
+std::pair<std::string, unsigned> stem_and_count(const std::string& word) {
+  const size_t digits = std::min(word.find_first_of("0123456789"), word.size());
+  const std::string number = word.substr(digits);
+  const bool nvlink = word.substr(0, digits) == "NV" || word.substr(0, digits) == "NVS";
+  if (!nvlink || number.size() > 2 || number.find_first_not_of("0123456789") != std::string::npos)
+    return {word, 0};
+  return {word.substr(0, digits), static_cast<unsigned>(atoi(number.c_str()))};
+}
+
+Link link_of(const std::string& given) {
+  const std::string word = stem_and_count(given).first;
   if (word == "NV" || word == "NVS") return Link::kNvlink;
   if (word == "PCIE") return Link::kPcie;
   if (word == "LIES") return Link::kLies;
   if (word == "NONE" || word == "X") return Link::kNone;
   give_up(
       "SOFTCUDA_PEERS: \"%s\": expected NV, NVS, PCIE or NONE, or rows such as "
-      "\"X,NV;NV,X\"",
-      word.c_str());
+      "\"X,NV;NV,X\", with a number of links or none: NV2",
+      given.c_str());
 }
 
 void set_one(Config& config, const char* entry) {
@@ -192,7 +205,8 @@ Links::Row Links::row_of(const Config& config, const std::string& words) {
   Row row;
   for (const std::string& word : split(words, ',')) {
     row.links.push_back(link_of(word));
-    row.switched.push_back(word == "NVS");
+    row.switched.push_back(stem_and_count(word).first == "NVS");
+    row.counts.push_back(stem_and_count(word).second);
   }
   if (row.links.size() != static_cast<size_t>(config.devices))
     give_up("SOFTCUDA_PEERS=%s: %d devices need %d links in each row", config.peers.c_str(),
@@ -205,8 +219,9 @@ Links::Links(const Config& config) : mig_(config.mig), multicast_(config.multica
   const std::vector<std::string> rows = split(config.peers, ';');
   if (rows.size() == 1 && split(rows[0], ',').size() == 1) {
     const Link all = link_of(rows[0]);
-    rows_.assign(count,
-                 {std::vector<Link>(count, all), std::vector<bool>(count, rows[0] == "NVS")});
+    const auto [stem, links] = stem_and_count(rows[0]);
+    rows_.assign(count, {std::vector<Link>(count, all), std::vector<bool>(count, stem == "NVS"),
+                         std::vector<unsigned>(count, links)});
     return;
   }
   for (const std::string& row : rows) rows_.push_back(row_of(config, row));
@@ -225,6 +240,11 @@ bool Links::switched(int physical, int other) const {
   if (physical == other || between(physical, other) != Link::kNvlink) return false;
   // Multicast needs a switch.
   return multicast_ || rows_[static_cast<size_t>(physical)].switched[static_cast<size_t>(other)];
+}
+
+unsigned Links::count(int physical, int other, unsigned otherwise) const {
+  const unsigned given = rows_[static_cast<size_t>(physical)].counts[static_cast<size_t>(other)];
+  return given > 0 ? given : otherwise;
 }
 
 Link link_between(int physical, int other) {

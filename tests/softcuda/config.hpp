@@ -49,6 +49,8 @@ struct Config {
   bool multicast = false;
   bool mig = false;
   std::string nvml;
+  unsigned nvlink = 25781;  // MB/s of a link
+  std::string fabric_cluster;
   std::string cufile;
   unsigned processors = 4;
   unsigned connections = 0;  // 0: one per stream
@@ -64,11 +66,14 @@ class Links {
   explicit Links(const Config& config);
   [[nodiscard]] Link between(int physical, int other) const;
   [[nodiscard]] bool switched(int physical, int other) const;
+  /// Links of the word ("NV2", "NVS12"), or `otherwise`.
+  [[nodiscard]] unsigned count(int physical, int other, unsigned otherwise) const;
 
  private:
   struct Row {
     std::vector<Link> links;
     std::vector<bool> switched;
+    std::vector<unsigned> counts;  // 0: not in the word
   };
   static Row row_of(const Config& config, const std::string& words);
   bool mig_, multicast_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A software NVML: libnvidia-ml.so.1 of the machine in SOFTCUDA_DEVICES, _PEERS and _PCI. Why: NVML
-// shows links and devices hidden by CUDA_VISIBLE_DEVICES. How: each nvmlInit_v2 reads the
-// environment anew. SOFTCUDA_NVML=FUNCTION:CODE,... makes functions fail; "own" hides devices as a
-// container does.
+// A software NVML: libnvidia-ml.so.1 of the machine in SOFTCUDA_DEVICES, _PEERS, _PCI, _NVLINK and
+// _CLUSTER. Why: NVML shows links and devices hidden by CUDA_VISIBLE_DEVICES. How: each nvmlInit_v2
+// reads the environment anew. SOFTCUDA_NVML=FUNCTION:CODE,... makes functions fail; "own" hides
+// devices as a container does.
 #include <stdio.h>
 #include <string.h>
 
@@ -60,14 +60,16 @@ struct Machine {
   }
   [[nodiscard]] std::vector<End> ends_of(int physical) const {
     std::vector<End> ends;
-    bool switches = false;
+    unsigned switches = 0;
     for (int other = 0; other < config.devices; ++other) {
       if (other == physical || links.between(physical, other) != Link::kNvlink) continue;
-      switches |= links.switched(physical, other);
-      if (!links.switched(physical, other))
-        ends.insert(ends.end(), kLinksToAPeer, {kNvmlRemoteGpu, other});
+      if (links.switched(physical, other))
+        switches = std::max(switches, links.count(physical, other, kLinksToSwitches));
+      else
+        ends.insert(ends.end(), links.count(physical, other, kLinksToAPeer),
+                    {kNvmlRemoteGpu, other});
     }
-    if (switches) ends.insert(ends.end(), kLinksToSwitches, {kNvmlRemoteSwitch, -1});
+    ends.insert(ends.end(), switches, {kNvmlRemoteSwitch, -1});
     if (ends.size() > kNvmlMostLinks) ends.resize(kNvmlMostLinks);
     return ends;
   }
@@ -200,6 +202,35 @@ NvmlReturn nvmlDeviceGetP2PStatus(NvmlDevice device1, NvmlDevice device2, NvmlP2
       device1 != device2 &&
       machine()->links.between(device1->physical, device2->physical) == Link::kNvlink;
   *status = linked ? kNvmlP2pOk : kNvmlP2pNotSupported;
+  return kNvmlSuccess;
+}
+
+NvmlReturn nvmlDeviceGetFieldValues(NvmlDevice device, int valuesCount, NvmlFieldValue* values) {
+  SOFTNVML_ENTER;
+  for (int i = 0; i < valuesCount; ++i) {
+    const bool links = !machine()->ends_of(device->physical).empty();
+    const bool known = links && values[i].field == kNvmlNvlinkSpeedField;
+    values[i].result = known ? kNvmlSuccess : kNvmlNotSupported;
+    values[i].type = kNvmlUnsigned;
+    values[i].value = known ? machine()->config.nvlink : 0;
+  }
+  return kNvmlSuccess;
+}
+
+// SOFTCUDA_CLUSTER has letters of the cluster and a clique: "rack1:7".
+NvmlReturn nvmlDeviceGetGpuFabricInfoV([[maybe_unused]] NvmlDevice device,
+                                       NvmlFabricInfo* gpuFabricInfo) {
+  SOFTNVML_ENTER;
+  if (gpuFabricInfo->version != kNvmlFabricInfo2) return kNvmlInvalidArgument;
+  const std::string& words = machine()->config.fabric_cluster;
+  if (words.empty()) return kNvmlNotSupported;
+  *gpuFabricInfo = {};
+  gpuFabricInfo->version = kNvmlFabricInfo2;
+  const size_t colon = std::min(words.find(':'), words.size());
+  memcpy(gpuFabricInfo->cluster, words.data(), std::min(colon, sizeof gpuFabricInfo->cluster));
+  gpuFabricInfo->clique =
+      colon < words.size() ? static_cast<unsigned>(atoi(words.c_str() + colon + 1)) : 0;
+  gpuFabricInfo->state = kNvmlFabricComplete;
   return kNvmlSuccess;
 }
 

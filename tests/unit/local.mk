@@ -148,6 +148,13 @@ EXTRA_tests_unit_topo_nvml_test_DEPENDENCIES = $(softnvml_files)
 unit_alone += tests/unit/topo/machines_test
 tests_unit_topo_machines_test_CPPFLAGS = $(AM_CPPFLAGS) -DTERN_MACHINES='"$(abs_top_srcdir)/tests/unit/topo/machines"'
 EXTRA_tests_unit_topo_machines_test_DEPENDENCIES = $(softnvml_files)
+unit_alone += tests/unit/coll/host_graph_test
+tests_unit_coll_host_graph_test_CPPFLAGS = $(AM_CPPFLAGS) -DTERN_MACHINES='"$(abs_top_srcdir)/tests/unit/topo/machines"' \
+  -DTERN_TOPOLOGIES='"$(abs_top_srcdir)/coll/topology/examples"'
+EXTRA_tests_unit_coll_host_graph_test_DEPENDENCIES = $(softnvml_files)
+unit_alone += tests/unit/api/host_graphs_test
+tests_unit_api_host_graphs_test_CPPFLAGS = $(tests_unit_coll_host_graph_test_CPPFLAGS)
+EXTRA_tests_unit_api_host_graphs_test_DEPENDENCIES = $(softnvml_files)
 unit_alone += tests/unit/coll/learnt_test
 tests_unit_coll_learnt_test_CPPFLAGS = $(AM_CPPFLAGS) -DTERN_TIMES='"$(abs_top_srcdir)/tests/unit/coll/times"'
 unit_alone += tests/unit/tools/tern_info_test

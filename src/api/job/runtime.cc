@@ -13,6 +13,7 @@
 #include "api/errors.hpp"
 #include "api/job/fault.hpp"
 #include "api/job/hardware.hpp"
+#include "api/job/host_graphs.hpp"
 #include "api/job/progress_thread.hpp"
 #include "api/job/watch.hpp"
 #include "base/clock.hpp"
@@ -24,6 +25,7 @@
 #include "coll/coll.hpp"
 #include "coll/forest/store.hpp"
 #include "coll/topology/canonical.hpp"
+#include "coll/topology/host_graph.hpp"
 #include "core/communicator.hpp"
 #include "core/group.hpp"
 #include "pml/p2p/p2p.hpp"
@@ -100,11 +102,13 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->pml = pmls_.back().get();
     channel->slabs = pmls_.back()->engine.transports.slabs();
   }
-  const auto topology = coll::job_topology(process.params.topology);
   process.params.content = coll::digest_of_table(process.params);
-  if (topology != nullptr) {
+  std::shared_ptr<const coll::JobTopology> topology;
+  if (coll::is_discovery(process.params.topology)) {
+    process.params.content ^= digest_text("auto");
+    publish_host_graph(process);
+  } else if ((topology = coll::job_topology(process.params.topology)) != nullptr) {
     process.params.content ^= topology->hash;
-    plan_ = std::make_shared<const coll::forest::ForestPlan>(topology->graph);
   }
   process.node.numa = numa_here(process);
   publish_place(process);  // precedes the connection info, which publishes all
@@ -125,9 +129,9 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     colls_.back()->set_hosts(
         [](core::Process& of, const core::Peer& peer) { return node_of(of, peer); });
     colls_.back()->set_parts(part_of);
-    colls_.back()->set_graph(plan_);
     channel->coll = colls_.back().get();
   }
+  take_topology(topology.get());
   if (boot.job().learnt != boot::Learnt::kFenced) learn();
   watch_ = std::make_unique<HangWatch>(process);
   start_thread();
@@ -162,8 +166,15 @@ void Runtime::learn() {
   for (auto& coll : colls_) coll->learn(text, late);
 }
 
+void Runtime::take_topology(const coll::JobTopology* topology) {
+  if (topology == nullptr) return;
+  plan_ = std::make_shared<const coll::forest::ForestPlan>(topology->graph);
+  for (auto& coll : colls_) coll->set_graph(plan_);
+}
+
 void Runtime::enter_world() {
   meet_all();
+  if (coll::is_discovery(process_.params.topology)) take_topology(agreed_graph(process_).get());
   faults_->enter();
   if (process_.boot->job().learnt == boot::Learnt::kFenced) learn();
   agree_on_forests();

@@ -16,6 +16,9 @@
 namespace tern::core {
 class Group;
 }
+namespace tern::coll {
+struct JobTopology;
+}
 namespace tern::pml {
 class P2p;
 }
@@ -74,6 +77,8 @@ class Runtime {
  private:
   void hand_out_learnt() const;
   void learn();
+  /// Before the first collective; null: none.
+  void take_topology(const coll::JobTopology* topology);
   void agree_on_forests();
   void meet_all();
   void configure_waiting();

@@ -32,7 +32,7 @@ constexpr Command kCommands[] = {
     {"import", import,
      "FILE [--output=FILE]  proves an MSCCL plan, turns NCCL's topology into text"},
     {"export", export_plan, "COLLECTIVE ALGORITHM --ranks=N  writes an MSCCL plan (XML)"},
-    {"topology", topology, "FILE|NAME  the graph of TERN_TOPOLOGY, as ranks compare it"},
+    {"topology", topology, "FILE|NAME|auto  the graph of TERN_TOPOLOGY; auto: of this host"},
     {"tune", tune,
      "[COLLECTIVE [ALGORITHM]] [--device] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
     {"show", show, "[COLLECTIVE]  lines measured by jobs on this machine (TERN_COLL_TUNE)"},

@@ -46,7 +46,7 @@ const Expected kMachines[] = {
      "PXB mlx5_0; PXB mlx5_3; PXB mlx5_4; PXB mlx5_5; PXB mlx5_6; PXB mlx5_9; PXB mlx5_10; "
      "PXB mlx5_11",
      true, Way::kDmaBuf, "kernel 5.15.0-1063-nvidia, and the GPU driver exports dma-buf"},
-    {"dgx-a100", 8, 12, Kind::kNvswitch, 18,
+    {"dgx-a100", 8, 12, Kind::kNvswitch, 12,
      "PXB mlx5_0 mlx5_1; PXB mlx5_0 mlx5_1; PXB mlx5_2 mlx5_3; PXB mlx5_2 mlx5_3; "
      "PXB mlx5_6 mlx5_7; PXB mlx5_6 mlx5_7; PXB mlx5_8 mlx5_9; PXB mlx5_8 mlx5_9",
      true, Way::kPeerMemory, "the module nv_mem is loaded"},
