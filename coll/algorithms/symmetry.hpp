@@ -7,6 +7,7 @@
 //   or turn; the ranks of each host turn.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -43,7 +44,44 @@ class Symmetry {
     return host * host_ + place;
   }
 
+  [[nodiscard]] int32_t host() const noexcept { return host_; }
+  /// Calls visit(low, high) for the names of ranks [low, high) after this change, range by range.
+  template <class Visit>
+  void for_each_range(int32_t from, int32_t to, int32_t low, int32_t high,
+                      const Visit& visit) const {
+    for (; low < high && low % host_ != 0; ++low) visit_one(from, to, low, visit);
+    const int32_t whole = high / host_;
+    if (low / host_ < whole) hosts(from, to, low / host_, whole, visit);
+    for (low = std::max(low, whole * host_); low < high; ++low) visit_one(from, to, low, visit);
+  }
+
  private:
+  template <class Visit>
+  void visit_one(int32_t from, int32_t to, int32_t rank, const Visit& visit) const {
+    const int32_t name = renamed(from, to, rank);
+    visit(name, name + 1);
+  }
+  // Flips keep aligned powers of two of hosts together; turns keep all but a wrap.
+  template <class Visit>
+  void hosts(int32_t from, int32_t to, int32_t low, int32_t high, const Visit& visit) const {
+    while (low < high) {
+      int32_t count = high - low;
+      const int32_t first = renamed(from / host_ * host_, to / host_ * host_, low * host_) / host_;
+      if (kind_ == Kind::kFlips) {
+        const int32_t aligned = low == 0 ? 1 << 30 : low & -low;
+        while (count > aligned || (count & (count - 1)) != 0)
+          count =
+              std::min(aligned, static_cast<int32_t>(std::bit_floor(static_cast<uint32_t>(count))));
+        const int32_t begin = first & ~(count - 1);
+        visit(begin * host_, (begin + count) * host_);
+      } else {
+        count = std::min(count, ranks_ / host_ - first);
+        visit(first * host_, (first + count) * host_);
+      }
+      low += count;
+    }
+  }
+
   enum class Kind : uint8_t { kNone, kTurns, kFlips };
   explicit Symmetry(int32_t ranks) noexcept : ranks_(ranks) {}
   [[nodiscard]] static bool power(int32_t n) noexcept {

@@ -83,9 +83,35 @@ check "a workload has computation" says '^computation *16.0 us' tern_coll simula
 check "calls of a workload are counted" says '2  allreduce  ' tern_coll simulate --workload=calls --machine=fat-tree:4
 check "calls without a model are counted" says '^1 calls are not modelled' tern_coll simulate --workload=calls --machine=fat-tree:4
 check "a search writes a table" says '^allreduce 16 8 ' tern_coll search --workload=calls --machine=fat-tree:4
-check "a workload of more ranks" fails 2 'a call has 16 ranks, but the machine has 2 GPUs' tern_coll search --workload=calls --machine=torus:2
+check "a workload of more ranks" fails 2 'the workload has 16 ranks, but the machine has 2 GPUs' tern_coll search --workload=calls --machine=torus:2
 check "a search without calls" fails 2 'workload=FILE' tern_coll search --machine=torus:2
 check "a missing workload" fails 2 'cannot be read' tern_coll search --workload=none --machine=torus:2
+cat > groups << 'END'
+group 0 stride 4 of 16
+allreduce 1000000 4 0 - 2
+END
+check "a placement is no slower" says '^# communication of a step: .* us with ranks in order, .* placed' \
+  tern_coll search --workload=groups --machine=rails:4,4,4,0 --place=hosts
+check "a placement is a file of hosts" says '^host0 slots=' cat hosts
+check "mpirun reads this file" eval 'sed "s/host[0-9]*/$(hostname)/" hosts >here; "$MPIRUN" -n 16 --hostfile here --dry-run true'
+cat > model << 'END'
+memory 1g
+flops 1t
+efficiency 0.5
+batch 16
+layer block*4 parameters=10m activations=1m output=1m flops=100m tensor=4
+END
+check "splits of a model, the quickest first" says '^ *[0-9.]*  *[0-9]*  *[0-9]* .* [0-9.]*  [a-z]' tern_coll search --model=model --machine=torus:4
+check "a model that does not fit" fails 2 'the least needs about .* GB' eval 'sed "s/1g/1m/" model >small; tern_coll search --model=small --machine=torus:4'
+check "an error in a model has line and cause" fails 2 'model:6: "flop=1" is not a property' eval 'sed "s/flops=100m/flop=1/; 1i#" model >bad_model; cp bad_model model; tern_coll search --model=model --machine=torus:4'
+check "a model or a workload" fails 2 'or --workload=FILE' tern_coll search --model=model --workload=groups --machine=torus:4
+check "a large schedule is proved by classes" says '^  barrier dissemination.* (all) are renamed\|^proved  *barrier dissemination' tern_coll verify barrier dissemination --ranks=131071
+check "a ring of many ranks is proved by classes" says 'by classes: [12] ranks* ran for all' tern_coll verify allreduce ring --ranks=4099
+check "a trace of Chakra without ranks" fails 2 'give the first' tern_coll import trace.et
+check "a trace that is no trace" fails 2 'byte 0: ' eval 'echo no trace >t.0.et; tern_coll import t.0.et'
+printf '# Measured by tern_coll tune on 2 ranks, without levels; rank 0 on a.\n# allreduce 8: ring 2.0 us, tree 3.0 us\n' >times
+check "the model is compared with times" says '^all, the figures of tune  *2 ' tern_coll validate times
+check "a file without times" fails 2 'give a file of tern_coll tune' tern_coll validate groups
 check "no size" fails 2 'bytes=N' tern_coll simulate bcast binomial --topology=pcie-4
 check "a wrong collective lists the valid names" fails 2 'barrier, bcast.*did you mean alltoall?' tern_coll list alltoal
 check "a wrong algorithm lists the valid names" fails 2 'knomial, two_level.*did you mean binomial?' tern_coll draw bcast binomal

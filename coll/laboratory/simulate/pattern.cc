@@ -145,6 +145,24 @@ Pattern Pattern::of(const std::vector<Schedule>& all) {
   return made;
 }
 
+Pattern Pattern::beside(const std::vector<const Pattern*>& parts) {
+  Pattern made;
+  std::map<const Pattern*, std::vector<int32_t>> numbers;  // of a part's outlines
+  for (const Pattern* part : parts) {
+    const auto [at, is_new] = numbers.try_emplace(part);
+    if (is_new)
+      for (const Outline& outline : part->outlines_) at->second.push_back(made.intern(outline));
+    const int32_t first = made.ranks();
+    const size_t begin = made.peers_.size();
+    for (const int32_t outline : part->outline_of_)
+      made.outline_of_.push_back(at->second[static_cast<size_t>(outline)]);
+    for (size_t r = 1; r < part->begin_.size(); ++r) made.begin_.push_back(begin + part->begin_[r]);
+    for (const int32_t peer : part->peers_) made.peers_.push_back(first + peer);
+    made.sorted_.insert(made.sorted_.end(), part->sorted_.begin(), part->sorted_.end());
+  }
+  return made;
+}
+
 Pattern Pattern::of(const Algorithm& row, int32_t ranks, int32_t root, const Levels* levels) {
   Pattern made;
   const Symmetry symmetry = Symmetry::of(row, ranks, levels);

@@ -56,6 +56,9 @@ class Pattern {
   [[nodiscard]] static Pattern of(const Algorithm& row, int32_t ranks, int32_t root,
                                   const Levels* levels);
 
+  /// Patterns beside one another: the ranks of parts[0], then those of parts[1], ...
+  [[nodiscard]] static Pattern beside(const std::vector<const Pattern*>& parts);
+
   [[nodiscard]] int32_t ranks() const noexcept { return static_cast<int32_t>(outline_of_.size()); }
   [[nodiscard]] int32_t outline_of(int32_t rank) const {
     return outline_of_[static_cast<size_t>(rank)];

@@ -1,52 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workload: the ordered collectives of a program, printed by tern_trace --workload, and predicted
-// times. A line has a collective, bytes (of the vector or of one block), ranks,
+// Workload: a program's collectives in order, printed by tern_trace --workload or tern_coll
+// import. A line has a collective, bytes (of the vector or of one block), ranks,
 // communicator, root (- without) and microseconds of computation before; # starts a comment.
-//
-// Model: calls follow one another; a communicator's ranks are the first GPUs; a call takes its
-// quickest row. Above kMostWithAllRows ranks only rows with a symmetry compete (coll/algorithms).
-// Pipelines of more than 24 passes are continued from 12 and 24. Irregular forms count as regular,
-// with blocks of the given bytes; neighbourhoods are left out.
+// Groups of a communicator call at once, and precede the calls, in one of three forms:
+//   group C 0,4,8..11       one more group of communicator C
+//   group C stride N of P   the N sets of ranks below P equal modulo N
+//   group C block N of P    runs of N consecutive ranks
+// A communicator without groups has the first ranks. The root is a rank of each group.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "coll/algorithms/algorithms.hpp"
-#include "coll/topology/topology.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace tern::coll {
 
-inline constexpr int32_t kMostWithAllRows = 64;
+/// Ranks of disjoint groups.
+using Groups = std::vector<std::vector<int32_t>>;
 
 struct WorkloadCall {
   Collective collective;
   double bytes;
-  int32_t ranks;
-  int32_t root;  // 0 without
-  double gap;    // us of computation before
+  int32_t ranks;  // of a group
+  int32_t root;   // 0 without
+  double gap;     // us of computation before
+  int64_t communicator = 0;
+};
+
+struct Workload {
+  std::vector<WorkloadCall> calls;
+  std::map<int64_t, Groups> groups;
+
+  [[nodiscard]] Groups groups_of(const WorkloadCall& call) const;
+  /// 1 + the largest rank.
+  [[nodiscard]] int32_t ranks() const;
 };
 
 /// Throws tern::Error with `name`, line and fault.
-[[nodiscard]] std::vector<WorkloadCall> parse_workload(const std::string& text,
-                                                       const std::string& name);
-[[nodiscard]] std::vector<WorkloadCall> load_workload(const std::string& name);
-
-struct PredictedCall {
-  WorkloadCall call;
-  int64_t count = 0;
-  const Algorithm* row = nullptr;  // null: not modelled
-  double time = 0;                 // us, each
-};
-struct PredictedWorkload {
-  std::vector<PredictedCall> calls;           // different ones, by time in all
-  double computation = 0, communication = 0;  // us
-  int64_t left_out = 0;                       // calls without a row
-};
-
-/// Throws tern::Error if GPUs are too few.
-[[nodiscard]] PredictedWorkload predict(const std::vector<WorkloadCall>& calls,
-                                        const Topology& topology);
+[[nodiscard]] Workload parse_workload(const std::string& text, const std::string& name);
+[[nodiscard]] Workload load_workload(const std::string& name);
+/// The text of a workload; parse_workload() returns the same workload.
+[[nodiscard]] std::string workload_text(const Workload& workload);
 
 }  // namespace tern::coll

@@ -20,6 +20,7 @@ class Symbol {
   Symbol(int32_t block, int32_t low, int32_t high) : runs_{{block, low, high}} {}
 
   [[nodiscard]] bool written() const noexcept { return !runs_.empty(); }
+  [[nodiscard]] const std::vector<Run>& runs() const noexcept { return runs_; }
   [[nodiscard]] const Run& first() const noexcept { return runs_.front(); }
   [[nodiscard]] bool operator==(const Symbol&) const = default;
   /// `commutative` sorts the contributions, to ignore order.

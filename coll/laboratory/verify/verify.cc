@@ -6,10 +6,23 @@
 
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/laboratory/verify/images.hpp"
 #include "coll/laboratory/verify/verify_run.hpp"
 
 namespace tern::coll {
 namespace {
+
+constexpr int64_t kCheckedSteps = 4'000'000;
+constexpr int64_t kLeastChecked = 8;
+
+int64_t size_of(const Schedule& schedule) {
+  auto sum = static_cast<int64_t>(schedule.steps.size());
+  // Signals carry sets of ranks.
+  if (schedule.collective == Collective::kBarrier) sum *= schedule.ranks;
+  for (int space = 0; space < kSpaces; ++space)
+    sum += schedule.blocks_of(static_cast<Space>(space));
+  return sum;
+}
 
 Proof verify_row(const std::vector<Schedule>& schedules, bool in_place, bool commutative,
                  bool planned = false) {
@@ -26,6 +39,39 @@ Proof verify_row(const std::vector<Schedule>& schedules, bool in_place, bool com
 }
 
 }  // namespace
+
+int64_t proof_size(const Algorithm& algorithm, int32_t ranks, int32_t root, const Levels* levels,
+                   int64_t most) {
+  int64_t sum = 0;
+  for (int32_t rank = 0; rank < ranks && sum < most; ++rank)
+    sum += size_of(build(algorithm, ranks, rank, root, levels));
+  return std::min(sum, most);
+}
+
+ClassProof verify_by_classes(const Algorithm& algorithm, int32_t ranks, int32_t root,
+                             const Levels* levels) {
+  ClassProof made;
+  made.reason = "without a symmetry of ranks";
+  if ((algorithm.traits & (kRotates | kXors | kSlices)) == 0 || rooted(algorithm.collective))
+    return made;
+  Images images(algorithm, ranks, root, levels);
+  if (!images.any()) return made;
+  const std::vector<Schedule>& schedules = images.representatives();
+  try {
+    const auto most = std::max<int64_t>(kLeastChecked, kCheckedSteps / size_of(schedules[0]));
+    made.checked = static_cast<int32_t>(std::min<int64_t>(ranks, most));
+    for (int64_t i = 0; i < made.checked; ++i)
+      images.check(static_cast<int32_t>(i * ranks / made.checked));
+    for (const bool in_place : {false, true}) {
+      made.proof = SymbolicRun(schedules, in_place, true, &images).run();
+      if (!made.proof.holds()) break;
+    }
+    made.ran = static_cast<int32_t>(schedules.size());
+  } catch (const Error& error) {
+    made.reason = error.what();
+  }
+  return made;
+}
 
 Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commutative) {
   return SymbolicRun(schedules, in_place, commutative).run();

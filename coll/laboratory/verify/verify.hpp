@@ -23,6 +23,19 @@ struct Levels;
 class Plan;
 [[nodiscard]] Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root,
                            const Levels* levels = nullptr, const Plan* plan = nullptr);
+/// Of a row with a symmetry: representatives run for all ranks, and `checked` ranks' schedules are
+/// compared with renamed ones (images.hpp). The order of operands is not proved.
+struct ClassProof {
+  Proof proof;
+  int32_t ran = 0;  // 0: nothing is proved, for the reason below
+  std::string reason{};
+  int32_t checked = 0;  // spread evenly over the ranks
+};
+[[nodiscard]] ClassProof verify_by_classes(const Algorithm& algorithm, int32_t ranks, int32_t root,
+                                           const Levels* levels);
+/// Steps and blocks of all ranks, at most `most`: an early end for large shapes.
+[[nodiscard]] int64_t proof_size(const Algorithm& algorithm, int32_t ranks, int32_t root,
+                                 const Levels* levels, int64_t most);
 /// verify_lowered() runs lowered schedules (coll/lower) three times in a row. It proves, for every
 /// timing: results as above; no deadlock with synchronous sends; slots are read after the wait for
 /// the put, and overwritten after all readers of the previous execution; semaphores are signalled

@@ -61,6 +61,8 @@ void SymbolicRun::touch_slice(RankState& state, int l, int32_t index, const Slic
                         before.rank == mine.rank ? "" : strf("rank %d, ", before.rank).c_str(),
                         before.lane, before.step));
     }
+    // Steps behind this write are behind all before it.
+    if (writes && !clocks_.used()) accesses.clear();
     accesses.push_back(mine);
   }
 }

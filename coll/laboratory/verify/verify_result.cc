@@ -142,13 +142,13 @@ bool Promises::same_sizes(const Schedule& from, const Slice& source, const Sched
   return same;
 }
 
-void SymbolicRun::check_sizes(const RankState& from, const Slice& source, const RankState& to,
+void SymbolicRun::check_sizes(const Schedule& from, const Slice& source, const RankState& to,
                               const Slice& target, int l, int32_t index) {
-  if (!promises_.same_sizes(*from.schedule, source, *to.schedule, target))
+  if (!promises_.same_sizes(from, source, *to.schedule, target))
     blame(to, l, index,
           strf("blocks %d..%d arrive from blocks %d..%d of rank %d: sizes differ", target.first,
                target.first + target.blocks - 1, source.first, source.first + source.blocks - 1,
-               from.schedule->rank));
+               from.rank));
 }
 
 void SymbolicRun::check_end(int32_t rank) {
@@ -166,7 +166,7 @@ void SymbolicRun::check_end(int32_t rank) {
 }
 
 void SymbolicRun::check_barrier(const RankState& state) {
-  std::vector<char> known(ranks_.size(), 0);
+  std::vector<char> known(people(), 0);
   known[static_cast<size_t>(state.index)] = 1;
   for (const LaneState& lane : state.lanes)
     for (const auto& [step, symbol] : lane.heard) symbol.mark(known);

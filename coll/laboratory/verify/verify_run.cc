@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "coll/laboratory/verify/images.hpp"
 
 namespace tern::coll {
 namespace {
@@ -16,8 +17,9 @@ int32_t peer_of(const RankState& state, const Step& step) noexcept {
 
 }  // namespace
 
-SymbolicRun::SymbolicRun(const std::vector<Schedule>& schedules, bool in_place, bool commutative)
-    : in_place_(in_place), commutative_(commutative), promises_(schedules) {
+SymbolicRun::SymbolicRun(const std::vector<Schedule>& schedules, bool in_place, bool commutative,
+                         Images* images)
+    : in_place_(in_place), commutative_(commutative), images_(images), promises_(schedules) {
   for (const Schedule& schedule : schedules) add(schedule);
   clocks_.number_lanes();
 }
@@ -34,7 +36,8 @@ Proof SymbolicRun::run() {
 }
 
 void SymbolicRun::add(const Schedule& schedule) {
-  const auto index = static_cast<int32_t>(ranks_.size());
+  const auto place = static_cast<int32_t>(ranks_.size());
+  const int32_t index = images_ == nullptr ? place : schedule.rank;
   const int32_t group = index - schedule.rank;
   RankState state{.schedule = &schedule,
                   .index = index,
@@ -84,6 +87,12 @@ void SymbolicRun::execute(int32_t rank, int l, int32_t index, const Step& step) 
   RankState& state = at(rank);
   const Schedule& s = *state.schedule;
   const int32_t peer = peer_of(state, step);
+  // Sender: a representative, or an image.
+  const auto comes_on = [&](int on, int32_t slot) {
+    return images_ == nullptr
+               ? EdgeKey{peer, rank, on, slot}
+               : EdgeKey{images_->place_of(peer), images_->back(peer, state.index), on, slot};
+  };
   switch (step.verb) {
     case Verb::kSend:
       ++proof_.messages;
@@ -91,7 +100,7 @@ void SymbolicRun::execute(int32_t rank, int l, int32_t index, const Step& step) 
            {rank, l, index, read_written(state, l, index, s.source(step))});
       return;
     case Verb::kRecv:
-      post({peer, rank, l, 0}, false, {rank, l, index, {}});
+      post(comes_on(l, 0), false, {rank, l, index, {}});
       return;
     case Verb::kSignal:
       ++proof_.messages;
@@ -99,7 +108,7 @@ void SymbolicRun::execute(int32_t rank, int l, int32_t index, const Step& step) 
       finish(rank, l, index);
       return;
     case Verb::kWait:
-      post({peer, rank, -1, step.slot}, false, {rank, l, index, {}});
+      post(comes_on(-1, step.slot), false, {rank, l, index, {}});
       return;
     case Verb::kCopy:
       for (int i = 0; i < step.destinations; ++i)
@@ -120,18 +129,18 @@ void SymbolicRun::execute(int32_t rank, int l, int32_t index, const Step& step) 
 }
 
 void SymbolicRun::copy(RankState& state, int l, int32_t index, const Slice& from, const Slice& to) {
-  check_sizes(state, from, state, to, l, index);
+  check_sizes(*state.schedule, from, state, to, l, index);
   if (proof_.holds()) write(state, to, read_written(state, l, index, from));
 }
 
 void SymbolicRun::reduce(RankState& state, int l, int32_t index, const Step& step) {
   const Slice& to = state.schedule->destination(step);
-  check_sizes(state, state.schedule->source(step), state, to, l, index);
+  check_sizes(*state.schedule, state.schedule->source(step), state, to, l, index);
   if (!proof_.holds()) return;
   std::vector<Symbol> sum = read_written(state, l, index, state.schedule->source(step));
   for (int i = 1; i < step.sources && proof_.holds(); ++i) {
     const Slice& right = state.schedule->source(step, i);
-    check_sizes(state, right, state, to, l, index);
+    check_sizes(*state.schedule, right, state, to, l, index);
     const std::vector<Symbol> values = read_written(state, l, index, right);
     if (!proof_.holds()) return;
     for (size_t k = 0; k < sum.size(); ++k) sum[k].append(values[k], commutative_);
@@ -158,6 +167,7 @@ void SymbolicRun::match(const Posted& send, const Posted& recv) {
   RankState& to = at(recv.rank);
   const Step& send_step = from.schedule->step(send.lane, send.step);
   const Step& recv_step = to.schedule->step(recv.lane, recv.step);
+  if (images_ != nullptr) return match_image(send, recv);
   clocks_.hear(send, recv);
   if (recv_step.verb == Verb::kWait) {
     to.lanes[static_cast<size_t>(recv.lane)].heard.emplace_back(recv.step, send.values[0]);
@@ -169,15 +179,41 @@ void SymbolicRun::match(const Posted& send, const Posted& recv) {
       from.group != to.group && to.schedule->collective == Collective::kReduceScatter;
   if (vectors) take_vector(send, to, target, recv);
   if (!vectors)
-    check_sizes(from, from.schedule->source(send_step), to, target, recv.lane, recv.step);
+    check_sizes(*from.schedule, from.schedule->source(send_step), to, target, recv.lane, recv.step);
   if (!proof_.holds()) return;
   if (!vectors) write(to, target, send.values);
   finish(send.rank, send.lane, send.step);
   finish(recv.rank, recv.lane, recv.step);
 }
 
+// Sender: an image of a representative.
+void SymbolicRun::match_image(const Posted& send, const Posted& recv) {
+  RankState& to = at(recv.rank);
+  const Step& step = to.schedule->step(recv.lane, recv.step);
+  if (step.verb == Verb::kWait) {
+    to.lanes[static_cast<size_t>(recv.lane)].heard.emplace_back(
+        recv.step, images_->ranks(step.peer, send.values[0]));
+    return finish(recv.rank, recv.lane, recv.step);
+  }
+  const Schedule& image = images_->of(step.peer);
+  const Schedule& one = *at(send.rank).schedule;
+  const Slice& source = image.source(image.step(send.lane, send.step));
+  const Slice& target = to.schedule->destination(step);
+  check_sizes(image, source, to, target, recv.lane, recv.step);
+  if (!proof_.holds()) return;
+  write(
+      to, target,
+      images_->values(step.peer, one.source(one.step(send.lane, send.step)), source, send.values));
+  finish(send.rank, send.lane, send.step);
+  finish(recv.rank, recv.lane, recv.step);
+}
+
+size_t SymbolicRun::people() const noexcept {
+  return images_ == nullptr ? ranks_.size() : static_cast<size_t>(ranks_[0].schedule->ranks);
+}
+
 Symbol SymbolicRun::heard(const RankState& state, int l, int32_t steps) {
-  std::vector<char> known(ranks_.size(), 0);
+  std::vector<char> known(people(), 0);
   known[static_cast<size_t>(state.index)] = 1;
   for (const auto& [step, symbol] : state.lanes[static_cast<size_t>(l)].heard)
     if (step < steps) symbol.mark(known);

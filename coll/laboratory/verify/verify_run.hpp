@@ -8,15 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "coll/laboratory/verify/promises.hpp"
 #include "coll/laboratory/verify/proof.hpp"
 #include "coll/laboratory/verify/symbol.hpp"
 #include "coll/schedule/schedule.hpp"
 
 namespace tern::coll {
-
-[[nodiscard]] Symbol promised(const Schedule& schedule, int32_t block);
-/// The size of block `i` of a slice: differs between blocks, the same on all ranks.
-[[nodiscard]] int64_t block_size(const Schedule& schedule, const Slice& slice, int32_t i);
 
 /// Clock: surely completed steps of each lane of each rank.
 using Clock = std::vector<int32_t>;
@@ -85,24 +82,13 @@ class Clocks {
   bool used_ = false;
 };
 
-class Promises {
- public:
-  explicit Promises(const std::vector<Schedule>& schedules) noexcept : schedules_(schedules) {}
-  [[nodiscard]] Symbol wanted(const Schedule& s, int32_t block) const;
-  [[nodiscard]] bool same_sizes(const Schedule& from, const Slice& source, const Schedule& to,
-                                const Slice& target) const;
-
- private:
-  [[nodiscard]] Symbol from_neighbor(const Schedule& s, int32_t block) const;
-  [[nodiscard]] int64_t size_at_edge(const Schedule& s, bool input, int32_t block) const;
-  [[nodiscard]] int64_t size_of(const Schedule& s, const Slice& slice, int32_t i) const;
-
-  const std::vector<Schedule>& schedules_;
-};
+class Images;
 
 class SymbolicRun {
  public:
-  SymbolicRun(const std::vector<Schedule>& schedules, bool in_place, bool commutative);
+  /// `images`: the schedules are the representatives, and stand for all ranks.
+  SymbolicRun(const std::vector<Schedule>& schedules, bool in_place, bool commutative,
+              Images* images = nullptr);
   [[nodiscard]] Proof run();
 
  private:
@@ -137,8 +123,11 @@ class SymbolicRun {
   void check_left(RankState& state);
 
   void fill_start(RankState& state);
-  void check_sizes(const RankState& from, const Slice& source, const RankState& to,
+  void check_sizes(const Schedule& from, const Slice& source, const RankState& to,
                    const Slice& target, int l, int32_t index);
+  void match_image(const Posted& send, const Posted& recv);
+  /// The number of the job's ranks.
+  [[nodiscard]] size_t people() const noexcept;
   void check_end(int32_t rank);
   void check_barrier(const RankState& state);
   void check_block(const RankState& state, int32_t block, const Symbol& found);
@@ -151,6 +140,7 @@ class SymbolicRun {
   }
 
   const bool in_place_, commutative_;
+  Images* const images_;
   std::vector<RankState> ranks_;
   Clocks clocks_{ranks_};
   const Promises promises_;

@@ -16,6 +16,7 @@ namespace tern::coll_tool {
 [[nodiscard]] int import(const Options& options);
 [[nodiscard]] int export_plan(const Options& options);
 [[nodiscard]] int topology(const Options& options);
+[[nodiscard]] int validate(const Options& options);
 [[nodiscard]] int tune(const Options& options);
 
 [[nodiscard]] int show(const Options& options);

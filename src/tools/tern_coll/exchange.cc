@@ -8,6 +8,7 @@
 #include "coll/exchange/msccl_read.hpp"
 #include "coll/exchange/msccl_write.hpp"
 #include "coll/exchange/xml.hpp"
+#include "coll/laboratory/simulate/chakra.hpp"
 #include "mpi.h"
 #include "tools/tern_coll/commands.hpp"
 
@@ -36,9 +37,13 @@ std::string plan_in_words(const coll::FilePlan& plan) {
 int import(const Options& options) {
   if (options.collective.empty() || !options.algorithm.empty())
     throw Error(MPI_ERR_ARG,
-                "import takes one file: a plan of MSCCL (XML) or MSCCL++ (JSON), or a topology of "
-                "NCCL or RCCL (XML)");
+                "import takes one file: a plan of MSCCL (XML) or MSCCL++ (JSON), a topology of "
+                "NCCL or RCCL (XML), or the first trace of Chakra (NAME.0.et)");
   const std::string& file = options.collective;
+  if (file.size() > 3 && file.substr(file.size() - 3) == ".et") {
+    write_output(options, coll::workload_text(coll::load_chakra(file, options.groups)));
+    return 0;
+  }
   const std::string text = text_of_file(file);
   if (coll::is_json(text)) {
     write_output(options, plan_in_words(*coll::read_plan(text, file)));

@@ -26,11 +26,14 @@ constexpr Command kCommands[] = {
      "COLLECTIVE ALGORITHM --bytes=N --topology=NAME [--ranks=N]  time on a model of a machine;\n"
      "           or --machine=fat-tree:16; or all calls of --workload=FILE"},
     {"search", search,
-     "--workload=FILE --machine=WORDS [--output=FILE]  a TERN_COLL_TABLE from the model"},
+     "--workload=FILE --machine=WORDS [--place=FILE]  a TERN_COLL_TABLE, places of ranks;\n"
+     "           or --model=FILE --machine=WORDS  splits of a model in training"},
+    {"validate", validate, "FILE  the cost model against measured times of tune"},
     {"bound", bound, "[COLLECTIVE] --topology=NAME [--root=N]  best bus bandwidth on a machine"},
     {"forest", forest, "[COLLECTIVE] --topology=NAME [--root=N]  trees near this bound"},
     {"import", import,
-     "FILE [--output=FILE]  proves an MSCCL plan, turns NCCL's topology into text"},
+     "FILE [--output=FILE]  proves an MSCCL plan, turns NCCL's topology into text,\n"
+     "           and traces of Chakra (NAME.0.et --groups=FILE) into a workload"},
     {"export", export_plan, "COLLECTIVE ALGORITHM --ranks=N  writes an MSCCL plan (XML)"},
     {"topology", topology, "FILE|NAME|auto  the graph of TERN_TOPOLOGY; auto: of this host"},
     {"tune", tune,

@@ -11,6 +11,7 @@
 #include "base/params.hpp"
 #include "coll/forest/forest_plan.hpp"
 #include "coll/schedule/level_words.hpp"
+#include "coll/topology/generators.hpp"
 #include "coll/topology/machines.hpp"
 #include "mpi.h"
 
@@ -102,6 +103,12 @@ void set_option(Options* options, const std::string& word) {
     options->machine = value;
   else if (name == "--workload")
     options->workload = value;
+  else if (name == "--place" && !value.empty())
+    options->place = value;
+  else if (name == "--model" && !value.empty())
+    options->model = value;
+  else if (name == "--groups" && !value.empty())
+    options->groups = value;
   else if (name == "--nvlink")
     set_nvlink(options, value);
   else if (name == "--hosts")
@@ -114,8 +121,9 @@ void set_option(Options* options, const std::string& word) {
     throw Error(MPI_ERR_ARG,
                 strf("unknown option %s; options are --ranks=N or N..M, --root=N, --levels=N,..., "
                      "--neighbors=WORD, --engine=host or stream, --bytes=N, --chunk=N, "
-                     "--topology=NAME, --machine=WORDS, --workload=FILE, --nvlink=LINKSxGB/s, "
-                     "--hosts=N, --network=GBIT, --device, --output=FILE, --help, --version",
+                     "--topology=NAME, --machine=WORDS, --workload=FILE, --place=FILE, "
+                     "--model=FILE, --groups=FILE, --nvlink=LINKSxGB/s, --hosts=N, --network=GBIT, "
+                     "--device, --output=FILE, --help, --version",
                      word.c_str()));
 }
 
@@ -205,6 +213,22 @@ std::vector<coll::Schedule> schedules_of(const Options& options, const coll::Alg
 std::shared_ptr<const coll::Plan> plan_of(const Options& options, const coll::Algorithm& row) {
   if ((row.limits & coll::kPlan) == 0 || options.topology.empty()) return nullptr;
   return std::make_shared<coll::forest::ForestPlan>(coll::load_topology(options.topology));
+}
+
+coll::Topology machine_of(const Options& options) {
+  if (!options.machine.empty() && !options.topology.empty())
+    throw Error(MPI_ERR_ARG, options.command + " takes --topology or --machine, not both");
+  if (!options.machine.empty()) return coll::generate_machine(options.machine);
+  if (!options.topology.empty()) return coll::load_topology(options.topology);
+  std::string known;
+  for (const std::string& one : coll::known_topologies()) known += one + ", ";
+  throw Error(MPI_ERR_ARG,
+              options.command + " needs --topology=NAME: " + known +
+                  "or a file with a machine's description; or --machine=rails:16,8,16,0");
+}
+
+const std::string& name_of_machine(const Options& options) {
+  return options.machine.empty() ? options.topology : options.machine;
 }
 
 void write_output(const Options& options, const std::string& text) {

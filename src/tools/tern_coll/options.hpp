@@ -8,6 +8,7 @@
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/exchange/nccl_topology.hpp"
+#include "coll/topology/topology.hpp"
 
 namespace tern::coll_tool {
 
@@ -21,6 +22,7 @@ struct Options {
   bool stream = false;            // lowered schedules, for the stream engine
   int64_t bytes = 0, chunk = -1;  // -1: the algorithm's
   std::string topology, machine, workload;
+  std::string place, model, groups;  // files
   coll::NcclTopologyOptions host;
   std::string output = "-";
   bool help = false, version = false;
@@ -43,6 +45,9 @@ struct Options {
 /// Returns the neighbourhoods of a topology: ring, grid, torus, random or dense. Throws
 /// tern::Error.
 [[nodiscard]] std::vector<coll::Neighbors> neighbors_of(const std::string& word, int32_t ranks);
+/// The machine of --topology or --machine. Throws tern::Error.
+[[nodiscard]] coll::Topology machine_of(const Options& options);
+[[nodiscard]] const std::string& name_of_machine(const Options& options);
 void write_output(const Options& options, const std::string& text);
 
 }  // namespace tern::coll_tool

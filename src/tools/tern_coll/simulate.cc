@@ -12,32 +12,14 @@
 #include "coll/gpu/stream_calls.hpp"
 #include "coll/laboratory/simulate/driver_costs.hpp"
 #include "coll/laboratory/simulate/pattern.hpp"
-#include "coll/laboratory/simulate/workload.hpp"
+#include "coll/laboratory/simulate/predict.hpp"
 #include "coll/lower/lower.hpp"
-#include "coll/topology/generators.hpp"
-#include "coll/topology/machines.hpp"
 #include "coll/topology/routes.hpp"
 #include "mpi.h"
 #include "tools/tern_coll/commands.hpp"
 
 namespace tern::coll_tool {
 namespace {
-
-coll::Topology topology_in(const Options& options) {
-  if (!options.machine.empty() && !options.topology.empty())
-    throw Error(MPI_ERR_ARG, "simulate takes --topology or --machine, not both");
-  if (!options.machine.empty()) return coll::generate_machine(options.machine);
-  if (!options.topology.empty()) return coll::load_topology(options.topology);
-  std::string known;
-  for (const std::string& one : coll::known_topologies()) known += one + ", ";
-  throw Error(MPI_ERR_ARG,
-              "simulate needs --topology=NAME: " + known +
-                  "or a file with a machine's description; or --machine=rails:16,8,16,0");
-}
-
-std::string name_of_machine(const Options& options) {
-  return options.machine.empty() ? options.topology : options.machine;
-}
 
 /// Returns the given levels, else hosts as divided by the network.
 coll::Levels levels_on(const coll::Topology& topology, const Options& options, int32_t ranks) {
@@ -47,12 +29,9 @@ coll::Levels levels_on(const coll::Topology& topology, const Options& options, i
   return coll::Levels::from_names({hosts});
 }
 
-coll::PredictedWorkload predict_workload(const Options& options) {
-  return coll::predict(coll::load_workload(options.workload), topology_in(options));
-}
-
 int simulate_workload(const Options& options) {
-  const coll::PredictedWorkload found = predict_workload(options);
+  const coll::PredictedWorkload found =
+      coll::predict(coll::load_workload(options.workload), machine_of(options));
   std::string text = strf("%s on %s; a model, no measurement\n", options.workload.c_str(),
                           name_of_machine(options).c_str());
   text += strf("computation   %.1f us\ncommunication %.1f us\n", found.computation,
@@ -154,26 +133,6 @@ std::string simulate_row(const Options& options, const coll::Algorithm& row, int
 
 }  // namespace
 
-int search(const Options& options) {
-  if (options.workload.empty())
-    throw Error(MPI_ERR_ARG, "search needs --workload=FILE, a list of calls from tern_trace");
-  std::string text = strf("# %s on %s; a model, no measurement\n", options.workload.c_str(),
-                          name_of_machine(options).c_str());
-  // Calls that differ in the root alone share a line, by the longer time in all.
-  std::vector<std::string> known;
-  for (const coll::PredictedCall& one : predict_workload(options).calls) {
-    if (one.row == nullptr) continue;
-    const std::string call =
-        strf("%s %d %.0f", coll::name_of(one.call.collective), one.call.ranks, one.call.bytes);
-    if (std::find(known.begin(), known.end(), call) != known.end()) continue;
-    known.push_back(call);
-    text += strf("%s %s  # %lld calls, %.1f us each\n", call.c_str(), one.row->name,
-                 static_cast<long long>(one.count), one.time);
-  }
-  write_output(options, text);
-  return 0;
-}
-
 int simulate(const Options& options) {
   if (!options.workload.empty()) return simulate_workload(options);
   if (options.collective.empty() || options.algorithm.empty())
@@ -181,7 +140,7 @@ int simulate(const Options& options) {
                 "simulate needs a collective and an algorithm (tern_coll list prints both), or "
                 "--workload=FILE");
   const coll::Algorithm& row = *rows_of(options)[0];
-  const coll::Topology topology = topology_in(options);
+  const coll::Topology topology = machine_of(options);
   if (options.bytes <= 0 && row.collective != coll::Collective::kBarrier)
     throw Error(MPI_ERR_ARG, "simulate needs --bytes=N, of the vector or of one block: 256m");
   const int32_t ranks = options.most_ranks == 0 ? topology.ranks() : options.most_ranks;

@@ -21,10 +21,10 @@ int calls_of(double each) { return static_cast<int>(std::clamp(kRoundUs / each, 
 
 }  // namespace
 
-Stopwatch::Stopwatch(const MpiLibrary& mpi, const Gpu* gpu) : mpi_(mpi), gpu_(gpu) {
+Stopwatch::Stopwatch(const MpiLibrary& mpi, const Gpu* gpu, size_t room) : mpi_(mpi), gpu_(gpu) {
   mpi_.Comm_rank(MPI_COMM_WORLD, &rank_);
   mpi_.Comm_size(MPI_COMM_WORLD, &ranks_);
-  input_.resize(kMostBytes * static_cast<size_t>(ranks_));
+  input_.resize(std::max<size_t>(room, kLarge));
   output_.resize(input_.size());
 }
 

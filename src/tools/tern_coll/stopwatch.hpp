@@ -24,10 +24,9 @@ struct Way {
 
 class Stopwatch {
  public:
-  static constexpr size_t kMostBytes = size_t{2} << 20;
-
-  /// `gpu`: enqueue collectives on the GPU's stream; null: on the host. Outlives the watch.
-  Stopwatch(const MpiLibrary& mpi, const Gpu* gpu);
+  /// `gpu`: enqueue collectives on the GPU's stream; null: on the host. Outlives the watch. `room`:
+  /// bytes of input and of output.
+  Stopwatch(const MpiLibrary& mpi, const Gpu* gpu, size_t room);
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
 

@@ -16,12 +16,18 @@ namespace {
 
 constexpr size_t kSizes[] = {8,        32,        128,       512,     2 << 10, 8 << 10,
                              32 << 10, 128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20};
-/// The limit holds for hosts; devices measure all sizes.
+/// Without --bytes; devices measure all sizes.
 constexpr size_t kMostOnHost = 2 << 20;
 
 size_t most_of(const Options& options) {
-  const size_t most = options.device ? kSizes[std::size(kSizes) - 1] : kMostOnHost;
-  return options.bytes > 0 ? std::min(most, static_cast<size_t>(options.bytes)) : most;
+  const size_t all = kSizes[std::size(kSizes) - 1];
+  if (options.bytes > 0) return std::min(all, static_cast<size_t>(options.bytes));
+  return options.device ? all : kMostOnHost;
+}
+/// Of input and of output.
+size_t room_of(const Options& options, int ranks) {
+  const size_t most = most_of(options), blocks = options.device ? most : kMostOnHost;
+  return std::max(most, std::min(most, blocks) * static_cast<size_t>(ranks));
 }
 /// A way within this factor of the best does not get another line.
 constexpr double kClose = 1.04;
@@ -105,9 +111,10 @@ std::string measured(Stopwatch& watch, const std::vector<Way>& ways, size_t size
   return text;
 }
 
-std::string tune_one(Stopwatch& watch, const std::vector<Way>& able, const char* where,
-                     size_t most) {
+std::string tune_one(Stopwatch& watch, const std::vector<Way>& able, const char* where, size_t most,
+                     size_t room) {
   const coll::Collective collective = able[0].row->collective;
+  if (!coll::splits(collective)) most = std::min(most, room / static_cast<size_t>(watch.ranks()));
   const std::vector<Way>& ways = watch.prepare(able);
   Lines lines(collective, watch.ranks(), where);
   Way best{nullptr};
@@ -157,7 +164,10 @@ const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels*
 
 std::string measured_table(const Options& options, const MpiLibrary& mpi, const Gpu* gpu,
                            bool* writes) {
-  Stopwatch watch(mpi, gpu);
+  int ranks = 0;
+  mpi.Comm_size(MPI_COMM_WORLD, &ranks);
+  const size_t room = room_of(options, ranks);
+  Stopwatch watch(mpi, gpu, room);
   if (watch.ranks() < 2)
     throw Error(MPI_ERR_ARG, "tune needs several ranks: mpirun -n 4 tern_coll tune");
   *writes = watch.rank() == 0;
@@ -171,7 +181,7 @@ std::string measured_table(const Options& options, const MpiLibrary& mpi, const 
                                                 : "one_host";
   for (int i = 0; i < coll::kCollectives; ++i) {
     const auto ways = able(options, static_cast<coll::Collective>(i), watch.ranks(), levels);
-    if (!ways.empty()) text += tune_one(watch, ways, where, most_of(options));
+    if (!ways.empty()) text += tune_one(watch, ways, where, most_of(options), room);
   }
   (void)watch.prepare({});
   return text;
@@ -187,7 +197,7 @@ int tune(const Options& options) {
   if (options.device) {
     int ranks = 0;
     mpi.Comm_size(MPI_COMM_WORLD, &ranks);
-    const Gpu gpu(mpi, most_of(options) * static_cast<size_t>(ranks));
+    const Gpu gpu(mpi, room_of(options, ranks));
     text = measured_table(options, mpi, &gpu, &writes);
   } else {
     text = measured_table(options, mpi, nullptr, &writes);

@@ -8,8 +8,12 @@
 namespace tern::coll_tool {
 namespace {
 
+/// Steps and blocks of a proof that runs all ranks: about 1.5 GB.
+constexpr int64_t kMostProved = 20'000'000;
+constexpr int32_t kAlwaysWhole = 2048;  // ranks
+
 struct Tally {
-  int shapes = 0, faults = 0;
+  int shapes = 0, faults = 0, too_large = 0;
   int64_t messages = 0;
 };
 
@@ -41,6 +45,30 @@ std::vector<int32_t> roots_of(const Options& options, const coll::Algorithm& row
   return roots;
 }
 
+/// By classes where all ranks together are too large.
+void prove_on_host(const coll::Algorithm& row, int32_t ranks, int32_t root,
+                   const coll::Levels* levels, const coll::Plan* plan, const std::string& shape,
+                   Tally* tally) {
+  if (ranks <= kAlwaysWhole || plan != nullptr ||
+      coll::proof_size(row, ranks, root, levels, kMostProved) < kMostProved)
+    return count(coll::verify(row, ranks, root, levels, plan), shape, tally);
+  const coll::ClassProof found = coll::verify_by_classes(row, ranks, root, levels);
+  const std::string name =
+      strf("%s %s, %s", coll::name_of(row.collective), row.name, shape.c_str());
+  if (found.ran == 0) {
+    ++tally->too_large;
+    std::printf("  %s: not proved: too large, and %s\n", name.c_str(), found.reason.c_str());
+    return;
+  }
+  count(found.proof, shape, tally);
+  if (found.proof.holds())
+    std::printf(
+        "  %s: by classes: %d rank%s ran for all, %d schedules %s; not the order of "
+        "operands\n",
+        name.c_str(), found.ran, found.ran == 1 ? "" : "s", found.checked,
+        found.checked == ranks ? "(all) are renamed ones" : "(sampled) are renamed ones");
+}
+
 void prove(const Options& options, const coll::Algorithm& row, int32_t ranks,
            const coll::Levels* levels, const coll::Plan* plan, Tally* tally) {
   if (!coll::serves(row, ranks, levels, plan)) return;
@@ -48,7 +76,7 @@ void prove(const Options& options, const coll::Algorithm& row, int32_t ranks,
   for (const int32_t root : roots_of(options, row, ranks)) {
     const std::string shape = strf("%d ranks, root %d%s", ranks, root, on.c_str());
     if (!options.stream) {
-      count(coll::verify(row, ranks, root, levels, plan), shape, tally);
+      prove_on_host(row, ranks, root, levels, plan, shape, tally);
       continue;
     }
     for (const Edges& edges : kEdges) {
@@ -130,6 +158,7 @@ int verify(const Options& options) {
                           : options.stream && !lowered(*row)                    ? "not lowered"
                           : tally.faults != 0                                   ? "WRONG"
                           : (row->limits & coll::kPlan) != 0 && plan == nullptr ? "no topology"
+                          : tally.shapes == 0 && tally.too_large > 0            ? "too large"
                           : tally.shapes == 0                                   ? "serves none"
                                                                                 : "proved";
     std::printf("%-11s %s %s: %d shapes of %d to %d ranks, %lld messages\n", verdict,

@@ -308,17 +308,17 @@ TEST_F(LoweredMutations, OperandsOutOfOrderAreCaught) {
   EXPECT_GT(tried, 50);
 }
 
-struct Count {
+struct StepCount {
   int puts = 0, far_reduces = 0, reduces = 0, copies = 0, signals = 0, waits = 0, other = 0;
-  bool operator==(const Count&) const = default;
+  bool operator==(const StepCount&) const = default;
 };
-Count count_of(Collective collective, const char* name, int32_t ranks, int32_t rank,
-               const Mapped& mapped) {
+StepCount count_of(Collective collective, const char* name, int32_t ranks, int32_t rank,
+                   const Mapped& mapped) {
   std::vector<Schedule> all;
   for (int32_t r = 0; r < ranks; ++r)
     all.push_back(build(*find_algorithm(collective, name), ranks, r, 0));
   const Schedule schedule = lower(all, mapped)[static_cast<size_t>(rank)];
-  Count count;
+  StepCount count;
   for (const Step& step : schedule.steps) {
     const bool far = step.peer != kSelf;
     ++(step.verb == Verb::kPut      ? count.puts
@@ -334,24 +334,26 @@ Count count_of(Collective collective, const char* name, int32_t ranks, int32_t r
 TEST(Lowered, ReducesReadAndWriteSlots) {
   // In a ring of 4, each rank reduces 3 messages, 2 into the next slot. 3 messages bring results,
   // and the rank forwards 2.
-  EXPECT_EQ(count_of(Collective::kAllreduce, "ring", 4, 1, everywhere), (Count{.puts = 1 + 1 + 2,
-                                                                               .far_reduces = 2,
-                                                                               .reduces = 1,
-                                                                               .copies = 3,
-                                                                               .signals = 6 + 1,
-                                                                               .waits = 6 + 1}));
+  EXPECT_EQ(count_of(Collective::kAllreduce, "ring", 4, 1, everywhere),
+            (StepCount{.puts = 1 + 1 + 2,
+                       .far_reduces = 2,
+                       .reduces = 1,
+                       .copies = 3,
+                       .signals = 6 + 1,
+                       .waits = 6 + 1}));
   // The middle rank takes one step between two slots.
   EXPECT_EQ(count_of(Collective::kReduce, "chain", 3, 1, everywhere),
-            (Count{.far_reduces = 1, .signals = 1 + 1, .waits = 1 + 1}));
+            (StepCount{.far_reduces = 1, .signals = 1 + 1, .waits = 1 + 1}));
   // The middle rank forwards from slot to slot, then copies.
   EXPECT_EQ(count_of(Collective::kBcast, "chain", 3, 1, everywhere),
-            (Count{.puts = 1, .copies = 1, .signals = 2, .waits = 2}));
+            (StepCount{.puts = 1, .copies = 1, .signals = 2, .waits = 2}));
 }
 
 TEST(Lowered, WhatIsNotMappedStaysAMessage) {
   const auto none = [](int32_t, int32_t) { return false; };
-  EXPECT_EQ(count_of(Collective::kBcast, "chain", 3, 1, none), (Count{.copies = 0, .other = 2}));
-  EXPECT_EQ(count_of(Collective::kBarrier, "dissemination", 4, 1, none), (Count{.other = 4}));
+  EXPECT_EQ(count_of(Collective::kBcast, "chain", 3, 1, none),
+            (StepCount{.copies = 0, .other = 2}));
+  EXPECT_EQ(count_of(Collective::kBarrier, "dissemination", 4, 1, none), (StepCount{.other = 4}));
 }
 
 TEST(Lowered, SaysWhatItDoesNotLower) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "coll/laboratory/simulate/predict.hpp"
 #include "coll/topology/generators.hpp"
 
 namespace tern::coll {
@@ -24,8 +25,39 @@ const char* const kLines =
     "allreduce 1000000 4 0 - 2.500\n"
     "neighbor_alltoallw 64 4 0 - 1\n";
 
+const char* const kGrouped =
+    "group 3 0,4..6,2\ngroup 3 1,8..11\n"
+    "group 4 stride 4 of 12\n"
+    "group 5 block 4 of 12\n"
+    "allreduce 100 5 3 - 0\n"
+    "allgather 100 3 4 - 0\n"
+    "bcast 100 4 5 3 0\n"
+    "barrier 0 4 6 - 0\n";
+
+TEST(Workload, Groups) {
+  const Workload found = parse_workload(kGrouped, "w");
+  EXPECT_EQ(found.groups_of(found.calls[0]), (Groups{{0, 4, 5, 6, 2}, {1, 8, 9, 10, 11}}));
+  EXPECT_EQ(found.groups_of(found.calls[1]),
+            (Groups{{0, 4, 8}, {1, 5, 9}, {2, 6, 10}, {3, 7, 11}}));
+  EXPECT_EQ(found.groups_of(found.calls[2]), (Groups{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}}));
+  EXPECT_EQ(found.groups_of(found.calls[3]), (Groups{{0, 1, 2, 3}}));
+  EXPECT_EQ(found.ranks(), 12);
+}
+
+// Groups of a call share links: two pairs on a link take twice as long as one.
+TEST(Workload, GroupsOfACallRunAtOnce) {
+  const Topology machine = parse_topology(
+      "gpu g0..g3\nnode a b\nlink g0..g1 a 100 1\nlink g2..g3 b 100 1\nlink a b 10 1\n", "t");
+  const auto time = [&](const char* text) {
+    return predict(parse_workload(text, "w"), machine).communication;
+  };
+  EXPECT_NEAR(time("group 0 0,2\nbcast 1000000 2 0 0 0\n"), 3 + 100, 1e-6);
+  EXPECT_NEAR(time("group 0 0,2\ngroup 0 1,3\nbcast 1000000 2 0 0 0\n"), 3 + 200, 1e-6);
+  EXPECT_NEAR(time("group 0 0..1\ngroup 0 2..3\nbcast 1000000 2 0 0 0\n"), 2 + 10, 1e-6);
+}
+
 TEST(Workload, LinesOfTraces) {
-  const std::vector<WorkloadCall> calls = parse_workload(kLines, "w");
+  const std::vector<WorkloadCall> calls = parse_workload(kLines, "w").calls;
   ASSERT_EQ(calls.size(), 6U);
   EXPECT_EQ(calls[0].collective, Collective::kAllreduce);
   EXPECT_EQ(calls[0].bytes, 1e6);
@@ -35,7 +67,7 @@ TEST(Workload, LinesOfTraces) {
   EXPECT_EQ(calls[2].ranks, 2);
   EXPECT_EQ(calls[3].collective, Collective::kReduceScatter);
   EXPECT_EQ(calls[5].collective, Collective::kNeighborAlltoall);
-  EXPECT_TRUE(parse_workload("", "w").empty());
+  EXPECT_TRUE(parse_workload("", "w").calls.empty());
 }
 
 // A barrier of two is a latency each way at once; 3 us over two links.
@@ -81,6 +113,17 @@ TEST(Workload, WrongLinesAreSaid) {
       {"allreduce 1 2 3 - nan\n", "us must be from 0"},
       {"allreduce 1e400 2 3 - 5\n", "bytes must be from 0"},
       {"allreduce 1 2 3 - 5x\n", "us must be from 0"},
+      {"group 1\n", "none of the three forms"},
+      {"group 1 stride 3 of 8\n", "3 does not divide 8 ranks"},
+      {"group 1 stride 0 of 8\n", "stride must be from 1"},
+      {"group 1 rows 2 of 8\n", "none of the three forms"},
+      {"group x 1\n", "the communicator must be"},
+      {"group 1 1,2,1\n", "rank 1 is in communicator 1 twice"},
+      {"group 1 0..3\ngroup 1 3..4\n", "rank 3 is in communicator 1 twice"},
+      {"group 1 3..1\n", "a rank must be from 3"},
+      {"group 1 1,\n", "a rank must be from 0"},
+      {"group 1 0..3\nbarrier 0 3 1 - 0\n", "3 ranks, but a group of communicator 1 above has 4"},
+      {"barrier 0 3 1 - 0\ngroup 1 0..2\n", "a call of communicator 1 precedes"},
   };
   for (const auto& wrong : kWrong) {
     try {
@@ -97,18 +140,22 @@ TEST(Workload, WrongLinesAreSaid) {
 TEST(Workload, RandomLines) {
   std::minstd_rand random(47);
   for (int i = 0; i < 20000; ++i) {
-    std::string text = kLines;
+    std::string text = random() % 2 == 0 ? kGrouped : kLines;
     for (auto n = random() % 6 + 1; n > 0; --n) {
       const size_t at = random() % text.size();
       if (random() % 3 == 0)
         text.erase(at, random() % 9);
       else
         text[at] = static_cast<char>(random() % 4 == 0 ? random() % 256
-                                                       : "0123456789e-. \n#"[random() % 16]);
+                                                       : "0123456789e-. \n#,"[random() % 17]);
       if (text.empty()) text = "\n";
     }
     try {
-      for (const WorkloadCall& call : parse_workload(text, "w")) {
+      const Workload workload = parse_workload(text, "w");
+      EXPECT_LE(workload.ranks(), 1 << 20);
+      EXPECT_EQ(workload_text(parse_workload(workload_text(workload), "again")),
+                workload_text(workload));
+      for (const WorkloadCall& call : workload.calls) {
         EXPECT_GE(call.bytes, 0);
         EXPECT_GE(call.gap, 0);
         EXPECT_GE(call.ranks, 1);
