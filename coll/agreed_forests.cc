@@ -13,7 +13,7 @@
 namespace tern::coll {
 namespace {
 
-constexpr const char* kName = "the agreement on forests (TERN_TOPOLOGY)";
+constexpr const char* kAgreementName = "the agreement on forests (TERN_TOPOLOGY)";
 
 Failure broadcast(Executions& executions, core::Communicator& world, std::string* text) {
   Operation operation;
@@ -21,7 +21,7 @@ Failure broadcast(Executions& executions, core::Communicator& world, std::string
   operation.communicator = &world;
   operation.output = {text->data(), static_cast<MPI_Count>(text->size()),
                       &core::predefined_type(world.process(), MPI_BYTE)};
-  operation.serves = kName;
+  operation.serves = kAgreementName;
   Execution* const made = executions.bound(
       operation, *find_algorithm(Collective::kBcast, "binomial"), nullptr, nullptr, nullptr);
   Failure why = made->run();
@@ -52,10 +52,11 @@ forest::Forests Coll::agree_on_forests(core::Communicator& world, const Topology
   Executions& executions = context_.executions;
   const auto all_can = [&](auto&& act) {
     const Failure why = attempt(act, [] { return failure(MPI_ERR_NO_MEM, "no memory"); });
-    const std::vector<uint32_t> all = executions.exchange(world, why ? 0 : 1, kName);
+    const std::vector<uint32_t> all = executions.exchange(world, why ? 0 : 1, kAgreementName);
     return std::find(all.begin(), all.end(), 0U) == all.end();
   };
-  const auto bytes = executions.exchange(world, static_cast<uint32_t>(text.size()), kName)[0];
+  const auto bytes =
+      executions.exchange(world, static_cast<uint32_t>(text.size()), kAgreementName)[0];
   if (bytes == 0 || bytes > forest::PlanStore::kMostBytes) return {};
   const bool room = all_can([&] {
     text.resize(bytes);
@@ -65,7 +66,7 @@ forest::Forests Coll::agree_on_forests(core::Communicator& world, const Topology
   if (Failure why = broadcast(executions, world, &text)) throw Error(std::move(why));
   forest::Forests forests;
   const bool certified = all_can([&] {
-    forests = forest::certified_forests(text, kName, machine);
+    forests = forest::certified_forests(text, kAgreementName, machine);
     return Failure{};
   });
   return certified ? forests : forest::Forests();

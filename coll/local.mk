@@ -140,6 +140,7 @@ coll_sources += coll/forest/hierarchy.cc
 coll_sources += coll/exchange/json.cc
 coll_sources += coll/exchange/mscclpp_file.cc
 coll_sources += coll/exchange/mscclpp_read.cc
+coll_sources += coll/exchange/read_plan.cc
 
 # Engines and wires passed by recorded runs on a GPU.
 EXTRA_DIST += coll/gpu/verdicts.py coll/gpu/verdicts.txt

@@ -16,10 +16,8 @@
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/exchange/arrange.hpp"
-#include "coll/exchange/json.hpp"
 #include "coll/exchange/msccl_file.hpp"
 #include "coll/exchange/msccl_order.hpp"
-#include "coll/exchange/mscclpp_read.hpp"
 #include "coll/laboratory/verify/verify.hpp"
 #include "mpi.h"
 
@@ -469,10 +467,6 @@ std::shared_ptr<const FilePlan> plan_of(const MscclFile& file,
 std::shared_ptr<const FilePlan> read_msccl(std::string_view text, const std::string& file) {
   const MscclFile parsed = parse_msccl(text, file);
   return plan_of(parsed, order_msccl(parsed));
-}
-
-std::shared_ptr<const FilePlan> read_plan(std::string_view text, const std::string& file) {
-  return is_json(text) ? read_mscclpp(text, file) : read_msccl(text, file);
 }
 
 }  // namespace tern::coll

@@ -16,9 +16,6 @@ namespace tern::coll {
 /// MPI_ERR_ARG) name `file` and the line, or GPU, thread block and step, or a wrong block.
 [[nodiscard]] std::shared_ptr<const FilePlan> read_msccl(std::string_view text,
                                                          const std::string& file);
-/// A plan of MSCCL (XML) or MSCCL++ (JSON), by the first character. Errors as above.
-[[nodiscard]] std::shared_ptr<const FilePlan> read_plan(std::string_view text,
-                                                        const std::string& file);
 /// `order`: all steps of the file; each receive comes after its send. Errors as above.
 [[nodiscard]] std::shared_ptr<const FilePlan> plan_of(const MscclFile& file,
                                                       const std::vector<MscclPlace>& order);

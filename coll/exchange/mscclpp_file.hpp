@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MscclppFile: an MSCCL++ execution plan, checked: numbers are in range, channels and remote
 // buffers exist.
-// See: github.com/microsoft/mscclpp, src/core/executor/execution_plan.cc and
-// src/core/include/execution_kernel.hpp.
+// See: github.com/microsoft/mscclpp, its executor and execution kernel.
 #pragma once
 
 #include <compare>

@@ -12,7 +12,7 @@
 #include "base/param_names.hpp"
 #include "base/params.hpp"
 #include "base/text_file.hpp"
-#include "coll/exchange/msccl_read.hpp"
+#include "coll/exchange/read_plan.hpp"
 #include "mpi.h"
 
 namespace tern::coll {

@@ -25,8 +25,8 @@ static long long nanoseconds(clockid_t clock) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-// Rank 0 sends 300 ms late. Prints times of the trace's clock: before the send, before and after the
-// receive.
+// Rank 0 sends 300 ms late. Prints times of the trace's clock: before the send, before the receive,
+// after the receive.
 __attribute__((noinline)) static void late_sender(void) {
   int word = 7;
   MPI_Barrier(MPI_COMM_WORLD);
@@ -79,7 +79,7 @@ static void messages(void) {
   }
   MPI_Request_free(&requests[0]);
   MPI_Request_free(&requests[1]);
-  // A cancelled receive, and one from no process.
+  // A cancelled receive, a receive from no process.
   MPI_Irecv(&other, 1, MPI_INT, peer, 99, MPI_COMM_WORLD, &requests[0]);
   MPI_Cancel(&requests[0]);
   MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
@@ -101,8 +101,8 @@ static void collectives(void) {
   MPI_Comm_free(&dup);
 }
 
-// Rank 1 polls for a message of rank 0, which comes after 50 ms. Prints the polls without success,
-// and the nanoseconds of the loop: of its processor, and passed.
+// Rank 1 polls for 50 ms. Prints the polls without success, the processor time of the loop and the
+// time passed, in ns.
 static void polls(void) {
   int word = 0;
   for (int i = 0; i < 2; ++i) {
@@ -164,7 +164,7 @@ static void windows(void) {
   MPI_File_close(&file);
 }
 
-// Rank 1 is killed while it waits.
+// The test kills rank 1 in a receive.
 static void killed(void) {
   int word = 0;
   MPI_Barrier(MPI_COMM_WORLD);

@@ -5,8 +5,8 @@
 #include "base/error.hpp"
 #include "base/text_file.hpp"
 #include "coll/exchange/json.hpp"
-#include "coll/exchange/msccl_read.hpp"
 #include "coll/exchange/msccl_write.hpp"
+#include "coll/exchange/read_plan.hpp"
 #include "coll/exchange/xml.hpp"
 #include "coll/laboratory/simulate/chakra.hpp"
 #include "mpi.h"
@@ -55,7 +55,7 @@ int import(const Options& options) {
   if (root == "system") {
     write_output(options, coll::read_nccl_topology(text, file, options.host));
   } else if (root == "algo") {
-    write_output(options, plan_in_words(*coll::read_msccl(text, file)));
+    write_output(options, plan_in_words(*coll::read_plan(text, file)));
   } else {
     throw Error(MPI_ERR_ARG, strf("%s: <%s> is neither <algo> (MSCCL) nor <system> (a topology of "
                                   "NCCL or RCCL)",

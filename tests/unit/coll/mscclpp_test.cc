@@ -10,8 +10,8 @@
 
 #include "base/error.hpp"
 #include "coll/exchange/json.hpp"
-#include "coll/exchange/msccl_read.hpp"
 #include "coll/exchange/mscclpp_read.hpp"
+#include "coll/exchange/read_plan.hpp"
 
 namespace tern::coll {
 namespace {
