@@ -2,13 +2,16 @@
 // Forests of a graph, and plans of files, on device memory: blocking, nonblocking and enqueued
 // calls equal the host's results; sums of floats have the host's bits while a pass holds the data.
 // The engine of the variant serves the enqueued calls.
-// ranks: 4 8
+// ranks: 4
+// full-ranks: 8
 // configurations: 8-peers
 // timeout: 180
 // env: TERN_EXPLAIN=1
 // variant: stream
+//   ranks: 4 8
 //   env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=stream
 // variant: kernel
+//   ranks: 4 8
 //   env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=kernel
 //   configurations: 8-peers
 //   full-configurations: weak
@@ -20,6 +23,7 @@
 // variant: files_kernel
 //   env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=kernel PLANS=files
 // variant: files_stream
+//   ranks: 4 8
 //   env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=stream PLANS=files
 // variant: many_messages
 //   More messages per pair than kernels have semaphores for.
