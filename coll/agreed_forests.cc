@@ -31,8 +31,9 @@ Failure broadcast(Executions& executions, core::Communicator& world, std::string
 
 }  // namespace
 
-void Coll::set_graph(const std::shared_ptr<const forest::ForestPlan>& plan) {
-  context_.plan = context_.world_plan = plan;
+void Coll::set_graph(const std::shared_ptr<const forest::ForestPlan>& plan, bool with_sessions) {
+  context_.world_plan = plan;
+  if (with_sessions) context_.plan = plan;
   if (plan != nullptr) context_.selector.set_graph(plan->topology());
 }
 

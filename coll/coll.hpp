@@ -53,7 +53,7 @@ class Coll final : UnderWay, ScheduleMaker {
   void set_hosts(Places::HostOf host_of) noexcept { context_.places.set_hosts(host_of); }
   void set_parts(Places::PartOf part_of) noexcept { context_.places.set_parts(part_of); }
   /// The plan of the job's graph, for communicators of all ranks in the job's order; or null.
-  void set_graph(const std::shared_ptr<const forest::ForestPlan>& plan);
+  void set_graph(const std::shared_ptr<const forest::ForestPlan>& plan, bool with_sessions);
   /// Replaces the plan of communicators outside sessions, on all ranks alike.
   void set_agreed(const std::shared_ptr<const forest::ForestPlan>& plan);
   /// The forests in rank 0's `text`, if all ranks certify the text, else none. Throws tern::Error.

@@ -94,8 +94,9 @@ CommState& Context::state_of(core::Communicator& communicator) {
     made->levels = places.of(communicator);
     made->shares_memory = made->levels == nullptr && !checks && shares_memory(communicator);
     made->hints = hints_of(communicator);
-    if (plan != nullptr && communicator.size() == plan->ranks() && is_whole_job(communicator))
-      made->plan = communicator.session.get() == nullptr ? world_plan : plan;
+    const auto& own = communicator.session.get() == nullptr ? world_plan : plan;
+    if (own != nullptr && communicator.size() == own->ranks() && is_whole_job(communicator))
+      made->plan = own;
     CommState& state = *made;
     communicator.coll = std::move(made);
     refusals.catch_up(state);

@@ -11,12 +11,14 @@
 namespace tern::coll {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 class JsonParser {
  public:
   JsonParser(std::string_view text, const std::string& file) : text_(text), file_(file) {
     if (text.size() > Json::kMostBytes)
       fail(strf("the file has %zu bytes; at most %zu are read", text.size(), Json::kMostBytes));
-    if (ahead("\xEF\xBB\xBF")) at_ = 3;
+    if (ahead(kByteOrderMark)) at_ = kByteOrderMark.size();
   }
 
   Json whole() {
@@ -175,6 +177,7 @@ const Json* Json::find(std::string_view name) const noexcept {
 }
 
 bool is_json(std::string_view text) noexcept {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{';
 }

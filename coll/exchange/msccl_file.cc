@@ -126,6 +126,10 @@ class MscclReader {
           strf("type=\"%s\" reduces, but %s does not", name.c_str(), name_of(made_.collective)));
     if (step.type->reads || step.type->writes)
       step.count = static_cast<int32_t>(xml_.number("cnt", 1, kMostChunks));
+    moved_ += step.count;
+    if (moved_ > kMostMscclMoved)
+      xml_.fail(
+          strf("the steps move more than %lld chunks", static_cast<long long>(kMostMscclMoved)));
     if (step.type->reads) range("srcbuf", "srcoff", id, step.count, step.source, step.source_at);
     if (step.type->writes)
       range("dstbuf", "dstoff", id, step.count, step.destination, step.destination_at);
@@ -152,7 +156,7 @@ class MscclReader {
   XmlReader xml_;
   MscclFile made_;
   std::vector<bool> seen_;
-  int64_t cells_ = 0;
+  int64_t cells_ = 0, moved_ = 0;
 };
 
 void check_waits(const MscclFile& file) {

@@ -17,6 +17,7 @@ namespace tern::coll {
 
 inline constexpr int32_t kMostMscclGpus = 1024, kMostMscclChunks = 65536;
 inline constexpr int64_t kMostMscclCells = 16 << 20;  // chunks of all buffers of all GPUs
+inline constexpr int64_t kMostMscclMoved = 4 << 20;   // chunks of all steps
 
 enum class MscclBuffer : uint8_t { kInput, kOutput, kScratch };
 inline constexpr int kMscclBuffers = 3;

@@ -14,7 +14,6 @@ namespace tern::coll {
 namespace {
 
 constexpr int64_t kMostShares = 64;
-constexpr int64_t kMostRanges = 1 << 20;
 
 using Form = MscclppForm;
 constexpr MscclppType kMscclppTypes[] = {
@@ -76,7 +75,10 @@ class MscclppReader {
     } catch (const Error& error) {
       values_.fail(values_.need(root_, "collective"), error.what());
     }
-    plan.in_place = values_.need(root_, "inplace").kind == Json::Kind::kTrue;
+    const Json& in_place = values_.need(root_, "inplace");
+    plan.in_place = in_place.kind == Json::Kind::kTrue;
+    if (!plan.in_place && in_place.kind != Json::Kind::kFalse)
+      values_.fail(in_place, "inplace is neither true nor false");
     const std::vector<Json>& gpus = values_.list(root_, "gpus");
     if (gpus.empty() || gpus.size() > static_cast<size_t>(kMostMscclGpus))
       values_.fail(root_, strf("%zu GPUs; a plan has 1 to %d", gpus.size(), kMostMscclGpus));
@@ -85,7 +87,7 @@ class MscclppReader {
       plan.least_bytes = values_.number_in(root_, "min_message_size", 0, INT64_MAX);
     const Json* most = root_.find("max_message_size");
     if (most != nullptr && most->text != std::to_string(UINT64_MAX))
-      plan.most_bytes = values_.number(*most, "max_message_size", 0, INT64_MAX);
+      plan.most_bytes = values_.number(*most, "max_message_size", plan.least_bytes, INT64_MAX);
   }
 
   // A chunk of the plan has `shares_` parts, so that each group of thread blocks can share it.
@@ -246,10 +248,13 @@ class MscclppReader {
       at = element(*id, "buffer_id", own_remotes_[kind_of(json, "channel_type")]);
     else
       at.buffer = buffer_of(one);
-    if (++ranges_ > kMostRanges) values_.fail(one, "more than a million ranges");
     const int32_t room = made_.plan.size_of(at.buffer, at.gpu);
     const int64_t first = values_.number_in(one, "index", 0, kMostMscclChunks) * shares_;
     const int64_t count = values_.number_in(one, "size", 1, kMostMscclChunks) * shares_;
+    moved_ += count / size;
+    if (moved_ > kMostMscclMoved)
+      values_.fail(one, strf("the operations move more than %lld chunks",
+                             static_cast<long long>(kMostMscclMoved)));
     if (first + count > room)
       values_.fail(one, strf("chunks %lld to %lld of a buffer of GPU %d, which has %lld",
                              static_cast<long long>(first / shares_),
@@ -291,7 +296,7 @@ class MscclppReader {
   JsonValues values_;
   Json root_;
   MscclppFile made_;
-  int64_t shares_ = 1, sizes_ = 0, cells_ = 0, ranges_ = 0;
+  int64_t shares_ = 1, sizes_ = 0, cells_ = 0, moved_ = 0;
   int32_t gpu_ = 0, block_ = 0;
   Channels own_channels_;  // of the thread block
   Remotes own_remotes_;

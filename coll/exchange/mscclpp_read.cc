@@ -48,11 +48,11 @@ class MscclppOrder {
     for (size_t i = 0; i < waits_.size(); ++i)
       if (waits_[i] == 0) now.push_back(i);
     for (; !now.empty(); now.pop_front()) {
-      made.push_back(now.front());
+      if (now.front() < file_.operations.size()) made.push_back(now.front());
       for (const size_t after : after_[now.front()])
         if (--waits_[after] == 0) now.push_back(after);
     }
-    for (size_t i = 0; i < waits_.size(); ++i)
+    for (size_t i = 0; i < file_.operations.size(); ++i)
       if (waits_[i] > 0)
         refuse_operation(file_, file_.operations[i], "waits in vain, or for itself through others");
     return made;
@@ -66,6 +66,12 @@ class MscclppOrder {
   [[nodiscard]] bool same_block(size_t one, size_t other) const {
     const MscclppOperation &a = file_.operations[one], &b = file_.operations[other];
     return a.gpu == b.gpu && a.block == b.block;
+  }
+
+  [[nodiscard]] size_t new_node() {
+    after_.emplace_back();
+    waits_.push_back(0);
+    return waits_.size() - 1;
   }
 
   void edge(size_t before, size_t after) {
@@ -104,7 +110,8 @@ class MscclppOrder {
       if (at.type->form == MscclppForm::kBarrier)
         barriers[{at.gpu, at.barrier}][at.block].push_back(i);
     }
-    for (const auto& [name, blocks] : barriers)
+    for (const auto& [name, blocks] : barriers) {
+      std::vector<size_t> meetings;  // nodes of their own, by use
       for (const auto& [block, uses] : blocks)
         for (size_t k = 0; k < uses.size(); ++k) {
           const MscclppOperation& at = file_.operations[uses[k]];
@@ -113,11 +120,11 @@ class MscclppOrder {
                              strf("barrier %lld is for %lld thread blocks, but %zu use it",
                                   static_cast<long long>(at.barrier),
                                   static_cast<long long>(at.meets), blocks.size()));
-          for (const auto& [other, others] : blocks)
-            if (other != block && k < others.size() && others[k] > 0 &&
-                same_block(others[k] - 1, others[k]))
-              edge(others[k] - 1, uses[k]);
+          if (k == meetings.size()) meetings.push_back(new_node());
+          if (uses[k] > 0 && same_block(uses[k] - 1, uses[k])) edge(uses[k] - 1, meetings[k]);
+          edge(meetings[k], uses[k]);
         }
+    }
   }
 
   [[nodiscard]] static size_t first_packet(const MscclppOperation& at) noexcept {

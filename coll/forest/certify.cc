@@ -37,8 +37,11 @@ std::string shape_fault(const Forest& f, const Topology& topology) {
 
 std::string weight_fault(const Forest& f) {
   std::vector<int64_t> sums(static_cast<size_t>(f.gpus), 0);
+  int32_t before = 0;
   for (const Tree& tree : f.trees) {
     if (tree.root < 0 || tree.root >= f.gpus) return strf("root %d is no GPU", tree.root);
+    if (tree.root < before) return strf("a tree of root %d comes after root %d", tree.root, before);
+    before = tree.root;
     if (tree.weight < 1) return strf("a tree of root %d weighs %d", tree.root, tree.weight);
     sums[static_cast<size_t>(tree.root)] += tree.weight;
   }

@@ -59,12 +59,15 @@ const ForestPlan::Made& ForestPlan::made(Collective collective, int32_t root) co
     one.forest = make_forest(topology_, collective, root);
   } catch (const Error& error) {
     one.fault = error.what();
+    one.star = rooted(collective);
   }
+  // Trees may exist for some roots only, and all ranks choose a row before they know the root.
+  if (one.star) one.forest = make_star(topology_, collective, root);
   const Made& now = made_.emplace(key, std::move(one)).first->second;
-  if (!keep_ || !now.forest) return now;
+  if (!keep_ || !now.forest || now.star) return now;
   Forests all;
   for (const auto& [call, other] : made_)
-    if (other.forest) all.push_back(*other.forest);
+    if (other.forest && !other.star) all.push_back(*other.forest);
   keep_(all);
   return now;
 }

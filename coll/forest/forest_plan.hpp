@@ -34,6 +34,7 @@ class ForestPlan final : public Plan {
   struct Made {
     std::optional<Forest> forest;
     std::string fault;
+    bool star = false;  // quickly made, so not kept
   };
   [[nodiscard]] const Made& made(Collective collective, int32_t root) const;
   [[nodiscard]] const Forest& forest(Collective collective, int32_t root) const;

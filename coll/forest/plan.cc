@@ -245,7 +245,46 @@ class Maker {
   std::string fault_;
 };
 
+Fraction time_of_star(const Topology& topology, const Forest& star) {
+  Routes routes(topology);
+  std::vector<int64_t> loads(topology.links.size(), 0);
+  for (int32_t gpu = 0; gpu < star.gpus; ++gpu) {
+    if (gpu == star.root) continue;
+    const bool up = turned(star.collective);
+    for (const int32_t link : routes.between(up ? gpu : star.root, up ? star.root : gpu).links)
+      ++loads[static_cast<size_t>(link)];
+  }
+  Fraction most{0, 1};
+  for (size_t link = 0; link < loads.size(); ++link) {
+    const Fraction time = lowest(loads[link], topology.links[link].capacity);
+    if (time.value() > most.value()) most = time;
+  }
+  return most;
+}
+
 }  // namespace
+
+// The cut has all nodes but one GPU.
+Forest make_star(const Topology& topology, Collective rooted, int32_t root) {
+  Forest star;
+  star.collective = rooted;
+  star.root = root;
+  star.gpus = topology.ranks();
+  star.trees.push_back({root, 1, std::vector<int32_t>(static_cast<size_t>(star.gpus), root)});
+  star.trees[0].parents[static_cast<size_t>(root)] = -1;
+  star.time = time_of_star(topology, star);
+  const int32_t alone = topology.gpus[root == 0 ? 1 : 0];
+  int64_t capacity = 0;
+  for (const Topology::Link& link : topology.links)
+    if ((turned(rooted) ? link.from : link.to) == alone) capacity += link.capacity;
+  star.bound = lowest(1, capacity);
+  for (size_t node = 0; node < topology.nodes.size(); ++node)
+    if (static_cast<int32_t>(node) != alone) star.cut.push_back(topology.nodes[node].name);
+  std::sort(star.cut.begin(), star.cut.end());
+  const std::string fault = certify(star, topology);
+  if (!fault.empty()) throw Error(MPI_ERR_INTERN, "a star without proof: " + fault);
+  return star;
+}
 
 Forest make_forest(const Topology& topology, Collective collective, int32_t root) {
   return Maker(topology, collective, root).run();

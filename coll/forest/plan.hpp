@@ -16,5 +16,8 @@ inline constexpr double kEnoughShare = 0.97;
 
 /// Throws tern::Error if links do not connect all GPUs, or no forest exists along the routes.
 [[nodiscard]] Forest make_forest(const Topology& topology, Collective collective, int32_t root);
+/// A forest of one tree, in which all GPUs exchange messages with the root: for roots that have no
+/// other. Throws tern::Error if links do not connect all GPUs.
+[[nodiscard]] Forest make_star(const Topology& topology, Collective rooted, int32_t root);
 
 }  // namespace tern::coll::forest

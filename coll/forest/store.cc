@@ -12,6 +12,7 @@
 #include "base/attempt.hpp"
 #include "base/error.hpp"
 #include "base/fd.hpp"
+#include "coll/forest/plan.hpp"
 #include "coll/topology/canonical.hpp"
 #include "mpi.h"
 #include "tern_config.h"
@@ -77,9 +78,12 @@ std::string text_within(Forests forests, size_t most) {
 Forests certified_forests(const std::string& text, const std::string& name,
                           const Topology& machine) {
   Forests forests = forests_in(text, name);
-  for (const Forest& one : forests)
+  for (const Forest& one : forests) {
+    if (one.k > kMostTrees)
+      throw Error(MPI_ERR_ARG, strf("%s: k is %d, above %d", name.c_str(), one.k, kMostTrees));
     if (const std::string fault = certify(one, machine); !fault.empty())
       throw Error(MPI_ERR_ARG, name + ": " + fault);
+  }
   return forests;
 }
 

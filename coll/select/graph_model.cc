@@ -131,7 +131,7 @@ void GraphModel::find_best(const Question& question, Verdict* verdict) {
 GraphModel::Verdict GraphModel::compare(const Question& question) {
   Verdict verdict;
   const Algorithm* const row = find_algorithm(question.collective, "forest");
-  if (row == nullptr || question.ranks != topology_.ranks()) return verdict;
+  if (row == nullptr || question.ranks != topology_.ranks() || question.ranks < 2) return verdict;
   verdict.why_not = why_no_question(question, *row);
   if (verdict.why_not != nullptr) return verdict;
   const std::scoped_lock held(lock_);

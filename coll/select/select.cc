@@ -219,9 +219,9 @@ Choice Selector::choose_row(const Question& question, const Forced* hints,
   if (rule != nullptr && rule->algorithm != nullptr)
     return {rule->algorithm, Choice::Why::kTable, rule->line, rule->wire, of_passed, wire,
             rule->plan.get()};
-  if (TERN_UNLIKELY(question.plan != nullptr) && graph_ != nullptr && forests_)
+  if (TERN_UNLIKELY(question.plan != nullptr) && graph_ != nullptr && forests_ && rule == nullptr)
     if (const Algorithm* const forest = graph_->compare(question).forest)
-      return {forest, Choice::Why::kGraph};
+      return {forest, Choice::Why::kGraph, 0, Wire::kAuto, of_passed, wire};
   Choice own =
       rule == nullptr ? by_own(question) : Choice{&by_model(question), Choice::Why::kTableModel};
   const Algorithm& unmeasured = *own.algorithm;

@@ -18,6 +18,7 @@ namespace {
 
 using topo::PciDevice;
 
+constexpr std::string_view kSwitchWord = "switch.";
 constexpr double kAssumedNvlink = 25, kAssumedXgmi = 50;  // GB/s of a link each way
 constexpr double kMostLinkRate = 1e6;                     // GB/s
 constexpr const char *kDirectLatency = "3",
@@ -190,13 +191,26 @@ bool is_discovery(const std::string& name) noexcept {
   return name == "auto" || name.starts_with("auto:");
 }
 
+std::string slurm_switches(const std::string& address, const std::string& pattern) {
+  size_t address_at = 0;
+  for (size_t at = 0; pattern.compare(at, kSwitchWord.size(), kSwitchWord) == 0;
+       at += kSwitchWord.size()) {
+    const size_t dot = address.find('.', address_at);
+    if (dot == std::string::npos) break;
+    address_at = dot + 1;
+  }
+  return address.substr(0, address_at) + "host";
+}
+
 HostGraph discover_by_name(const std::string& name, int most_gpus) {
   HostQuestion question;
   question.most_gpus = most_gpus;
   question.root = name.substr(std::min(name.size(), std::string("auto:").size()));
   question.nvml = &topo::nvml();
   const char* const slurm = std::getenv("SLURM_TOPOLOGY_ADDR");
-  question.slurm_address = slurm == nullptr ? "" : slurm;
+  const char* const pattern = std::getenv("SLURM_TOPOLOGY_ADDR_PATTERN");
+  if (slurm != nullptr && pattern != nullptr)
+    question.slurm_address = slurm_switches(slurm, pattern);
   return discover_host(question);
 }
 

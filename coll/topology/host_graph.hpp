@@ -33,6 +33,9 @@ struct HostGraph {
 [[nodiscard]] HostGraph discover_host(const HostQuestion& question);
 /// This host, or, after "auto:", the host in a folder with /sys. SLURM's variables are read.
 [[nodiscard]] HostGraph discover_by_name(const std::string& name, int most_gpus = 1 << 16);
+/// The switches of SLURM_TOPOLOGY_ADDR, of which SLURM_TOPOLOGY_ADDR_PATTERN ("switch.switch.node")
+/// says how many there are, as "switch.switch.host".
+[[nodiscard]] std::string slurm_switches(const std::string& address, const std::string& pattern);
 /// The text for a single host: the network as comments.
 [[nodiscard]] std::string described(const HostGraph& graph);
 /// "auto" or "auto:FOLDER".

@@ -55,7 +55,9 @@ CardNames switches_of(const std::string& address) {
   size_t at = 0;
   for (size_t dot = address.find('.'); dot != std::string::npos && names.size() < kMostSwitches;
        dot = address.find('.', at)) {
-    if (dot > at) names.push_back(switch_name(address.substr(at, dot - at)));
+    const std::string name = switch_name(address.substr(at, dot - at));
+    if (dot > at && std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
     at = dot + 1;
   }
   return names;

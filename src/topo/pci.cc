@@ -6,14 +6,16 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "base/error.hpp"
+#include "topo/attribute.hpp"
 
 namespace tern::topo {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr uint64_t kMostNodes = 1 << 16;
 
 std::string target_name(const fs::path& link) {
   std::error_code none;
@@ -62,9 +64,9 @@ std::string to_text(const PciAddress& address) {
 }
 
 int numa_of(const PciAddress& address, const std::string& root) {
-  std::ifstream file(root + "/sys/bus/pci/devices/" + to_text(address) + "/numa_node");
-  int node = -1;
-  return file >> node ? node : -1;
+  const auto node = attribute_number(
+      root + "/sys/bus/pci/devices/" + to_text(address) + "/numa_node", kMostNodes);
+  return node ? static_cast<int>(*node) : -1;
 }
 
 std::vector<RdmaAdapter> rdma_adapters(const std::string& root) {

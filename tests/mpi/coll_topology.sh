@@ -78,6 +78,33 @@ for graph in ring:4 star:5 ring:3; do
     -x TERN_TOPOLOGY="${graph%:*}" ./rows $forests
 done
 check "rows along the trees of a discovered graph" timeout 100 "$MPIRUN" -n 2 -x TERN_TOPOLOGY=auto:tree ./rows $forests
+cat >session.c <<'END'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Request request;
+  int rank, in = 1, out[2];
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "early", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm_rank(comm, &rank);
+  if (rank == 0) MPI_Iallgather(&in, 1, MPI_INT, out, 1, MPI_INT, comm, &request);
+  MPI_Init(&argc, &argv);
+  if (rank == 1) MPI_Iallgather(&in, 1, MPI_INT, out, 1, MPI_INT, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&group);
+  MPI_Finalize();
+  MPI_Session_finalize(&session);
+  return out[0] + out[1] - 2;
+}
+END
+"$MPICC" -o session session.c || exit 1
+check "a session's collective across MPI_Init" timeout 60 "$MPIRUN" -n 2 -x TERN_TOPOLOGY=auto:tree -x TERN_COLL=allgather=forest ./session
+mkfifo tree/sys/bus/pci/devices/0000:04:00.0/numa_node
+check "a pipe in place of an attribute" timeout 20 "$PREFIX/bin/tern_coll" topology auto:tree
 check "the row is named on a discovered graph" eval '"$MPIRUN" -n 2 -x TERN_EXPLAIN=1 -x TERN_TOPOLOGY=auto:tree ./rows allreduce=forest 2>&1 | grep "allreduce.*: forest"'
 check "the row is named" eval '"$MPIRUN" -n 4 -x TERN_EXPLAIN=1 -x TERN_TOPOLOGY=ring ./rows allreduce=forest 2>&1 | grep "allreduce.*: forest"'
 

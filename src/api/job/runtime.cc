@@ -131,7 +131,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     colls_.back()->set_parts(part_of);
     channel->coll = colls_.back().get();
   }
-  take_topology(topology.get());
+  take_topology(topology.get(), true);
   if (boot.job().learnt != boot::Learnt::kFenced) learn();
   watch_ = std::make_unique<HangWatch>(process);
   start_thread();
@@ -166,15 +166,16 @@ void Runtime::learn() {
   for (auto& coll : colls_) coll->learn(text, late);
 }
 
-void Runtime::take_topology(const coll::JobTopology* topology) {
+void Runtime::take_topology(const coll::JobTopology* topology, bool with_sessions) {
   if (topology == nullptr) return;
   plan_ = std::make_shared<const coll::forest::ForestPlan>(topology->graph);
-  for (auto& coll : colls_) coll->set_graph(plan_);
+  for (auto& coll : colls_) coll->set_graph(plan_, with_sessions);
 }
 
 void Runtime::enter_world() {
   meet_all();
-  if (coll::is_discovery(process_.params.topology)) take_topology(agreed_graph(process_).get());
+  if (coll::is_discovery(process_.params.topology))
+    take_topology(agreed_graph(process_).get(), false);
   faults_->enter();
   if (process_.boot->job().learnt == boot::Learnt::kFenced) learn();
   agree_on_forests();

@@ -78,7 +78,7 @@ class Runtime {
   void hand_out_learnt() const;
   void learn();
   /// Before the first collective; null: none.
-  void take_topology(const coll::JobTopology* topology);
+  void take_topology(const coll::JobTopology* topology, bool with_sessions);
   void agree_on_forests();
   void meet_all();
   void configure_waiting();

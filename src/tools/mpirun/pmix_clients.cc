@@ -90,13 +90,20 @@ int accept_client(int fd, sockaddr* address, socklen_t* bytes) {
   return client;
 }
 
+bool is_clients(int fd) noexcept {
+  const int kept = errno;
+  const sockaddr_in own = name_of(fd, ::getsockname);
+  errno = kept;
+  return own.sin_family == AF_INET && own.sin_port != 0 && own.sin_port == the_clients_port;
+}
+
 // Replaces libc's send() for libpmix. A send to a dead client counts as done. Otherwise libpmix (to
 // 5.0) releases the rank twice in its handshake, and crashes at the next client. The next read
 // tells libpmix of the death.
 ssize_t send_to_client(int fd, const void* data, std::size_t bytes, int flags) {
   const ssize_t sent = ::sendto(fd, data, bytes, flags, nullptr, 0);
   const bool lost = sent < 0 && (errno == EPIPE || errno == ECONNRESET);
-  if (!lost || name_of(fd, ::getsockname).sin_port != the_clients_port) return sent;
+  if (!lost || !is_clients(fd)) return sent;
   return static_cast<ssize_t>(bytes);
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 
 #include "base/params.hpp"
 #include "coll/forest/plan.hpp"
@@ -128,6 +129,25 @@ TEST(GraphModel, ComesBehindNamesAndBeforeOwnRules) {
   EXPECT_STREQ(choice.algorithm->name, "forest");
   EXPECT_EQ(choice.plan, question.plan);
   EXPECT_THROW(params.set("TERN_FOREST", "always"), Error);
+}
+
+TEST(GraphModel, ComesBehindTheTable) {
+  const std::string file = testing::TempDir() + "tern-graph-table";
+  std::ofstream(file) << "allgather any 1m.. model\n";
+  Params params;
+  params.set("TERN_COLL_TABLE", file);
+  Graph graph(known("dgx-1v"));
+  Selector selector;
+  selector.configure(params);
+  selector.set_graph(graph.plan().topology());
+  const Question question = graph.question(kAllgather, size_t{256} << 20);
+  EXPECT_EQ(graph.chosen(question), "forest");
+  EXPECT_STRNE(selector.choose(question, nullptr).algorithm->name, "forest");
+}
+
+TEST(GraphModel, OneGpuHasNoForest) {
+  const Graph graph("gpu g0\n");
+  EXPECT_NE(graph.chosen(graph.question(kAllgather, 1 << 20)), "forest");
 }
 
 TEST(GraphModel, StreamsFollowTheGraph) {

@@ -313,6 +313,16 @@ TEST(HostGraph, SwitchesOfSlurm) {
   const std::string odd = discovered(machine, "a b#..c=d.host").text();
   EXPECT_NE(odd.find("net net-c-d  # SLURM_TOPOLOGY_ADDR\n"), std::string::npos) << odd;
   EXPECT_EQ(parse_topology(odd, "odd").nodes.size(), 8U + 1 + 2);
+  EXPECT_EQ(parse_topology(discovered(machine, "s0.s0.host").text(), "twice").nodes.size(),
+            8U + 1 + 1);
+}
+
+TEST(HostNetwork, ThePatternTellsSwitchesFromHosts) {
+  EXPECT_EQ(slurm_switches("s0.s1.n1", "switch.switch.node"), "s0.s1.host");
+  EXPECT_EQ(slurm_switches("n1.cluster.example", "node"), "host");
+  EXPECT_EQ(slurm_switches("s0.n1.cluster", "switch.node"), "s0.host");
+  EXPECT_EQ(slurm_switches("n1", "switch.node"), "host");
+  EXPECT_EQ(slurm_switches("", ""), "host");
 }
 
 TEST(Hosts, RanksInAnyOrder) {

@@ -267,6 +267,8 @@ TEST(Mscclpp, NamesEachFaultOfAFile) {
       {"{}", "f:1: \"name\" is missing"},
       {replaced(pair, "\"allreduce\"", "\"scan\""), "\"scan\" is not read; known: allreduce"},
       {replaced(pair, "\"allreduce\"", "\"allgather\""), "input_chunks is 2; this plan needs 1"},
+      {replaced(pair, "true", "\"true\""), "inplace is neither true nor false"},
+      {replaced(pair, "18446744073709551615", "7"), "max_message_size is \"7\", but must be"},
       {replaced(pair, "\"allreduce\"", "[]"), "\"collective\" is no string"},
       {replaced(pair, "\"gpus\":[", "\"gpus\":[],\"x\":["), "0 GPUs; a plan has 1 to 1024"},
       {replaced(pair, "\"id\":1,\"input", "\"id\":0,\"input"),
@@ -312,6 +314,31 @@ TEST(Mscclpp, NamesEachFaultOfAFile) {
   for (const auto& wrong : kWrong)
     EXPECT_NE(plan_fault(wrong.text).find(wrong.words), std::string::npos)
         << wrong.words << " / " << plan_fault(wrong.text);
+}
+
+TEST(Mscclpp, AFileStartsWithAByteOrderMark) {
+  EXPECT_EQ(fault_in([] { (void)read_plan("\xEF\xBB\xBF" + pair_of_reads(), "f"); }), "nothing");
+}
+
+// Work is bounded before it starts: 200 blocks that meet 100 times, and large copies.
+TEST(Mscclpp, ManyOperations) {
+  std::string meet, copy, all;
+  for (int i = 0; i < 100; ++i)
+    meet += (i > 0 ? "," : "") +
+            std::string(R"({"name":"barrier","barrier_id":0,"num_threadblocks":200})");
+  for (int i = 0; i < 40; ++i)
+    copy += (i > 0 ? "," : "") + op("copy", own("s", 0, 65536), own("s", 0, 65536));
+  for (int i = 0; i < 200; ++i) all += (i > 0 ? "," : "") + block(i, meet);
+  const std::string other = gpu(1, 2, 2, 0, joined_to(0, "i") + blocks(""));
+  EXPECT_NE(
+      plan_fault(head("allreduce", gpu(0, 2, 2, 0, joined_to(1, "i") + blocks(all)) + "," + other))
+          .find("no correct allreduce"),
+      std::string::npos);
+  EXPECT_NE(
+      plan_fault(head("allreduce", gpu(0, 2, 2, 65536, joined_to(1, "i") + blocks(block(0, copy))) +
+                                       "," + other))
+          .find("move more than 4194304 chunks"),
+      std::string::npos);
 }
 
 TEST(Mscclpp, ACycleIsRefused) {

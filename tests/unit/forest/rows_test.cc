@@ -64,6 +64,30 @@ TEST(ForestRows, AreProvedOnRandomGraphs) {
   EXPECT_GT(proved, 300);
 }
 
+// No trees along the routes lead from ranks 3 and 4. A row is chosen before its root is known.
+TEST(ForestRows, ServeEveryRoot) {
+  const Topology machine = parse_topology(
+      "gpu g0 g1 g2 g3 g4\nnode s0 s1\n"
+      "link g0 g1 2 1\nlink g0 g3 100 9\nlink g0 g4 25 9\nlink g0 s0 2 3\nlink g0 s1 10 3\n"
+      "link g1 g2 10 3\nlink g1 g3 100 9\nlink g1 s0 10 1\nlink g1 s1 1 9\nlink g2 s0 1 3\n"
+      "link g2 s1 100 9\nlink g3 g4 25 3\nlink g3 s0 1 9\nlink g4 s0 2 1\nlink g4 s1 2 9\n"
+      "link s0 s1 25 9\n",
+      "odd");
+  const forest::ForestPlan plan(machine);
+  int stars = 0;
+  for (const Collective collective : {Collective::kBcast, Collective::kReduce}) {
+    ASSERT_TRUE(plan.serves(collective));
+    for (int32_t root = 0; root < 5; ++root) {
+      const forest::Forest made = plan.forests(collective, root)[0];
+      EXPECT_EQ(forest::certify(made, machine), "") << root;
+      stars += forest::depth_of(made) == 1 && made.trees.size() == 1 ? 1 : 0;
+      const Proof proof = verify(*find_algorithm(collective, "forest"), 5, root, nullptr, &plan);
+      EXPECT_TRUE(proof.holds()) << proof.fault;
+    }
+  }
+  EXPECT_GT(stars, 0);
+}
+
 TEST(ForestRows, AreProvedAsPuts) {
   const forest::ForestPlan plan(parse_topology(known_graphs()[0].text, "dgx-1v"));
   const auto all = [](int32_t, int32_t) { return true; };

@@ -97,6 +97,23 @@ TEST_F(StoreTest, IgnoresStaleForests) {
   EXPECT_TRUE(store().load(machine_).empty());
 }
 
+// Certified trees in another order, or cut finer than the maker cuts, are no plan of the maker.
+TEST_F(StoreTest, IgnoresForestsThatTheMakerDoesNotMake) {
+  store().keep(machine_, made_);
+  Forests edited = made_;
+  std::swap(edited[0].trees.front(), edited[0].trees.back());
+  write(text_of(edited));
+  EXPECT_TRUE(store().load(machine_).empty());
+  edited = made_;
+  Forest& fine = edited[0];
+  for (Tree& tree : fine.trees) tree.weight *= 512;
+  fine.k *= 512;
+  fine.time.over *= 512;
+  ASSERT_EQ(certify(fine, machine_), "");
+  write(text_of(edited));
+  EXPECT_TRUE(store().load(machine_).empty());
+}
+
 TEST_F(StoreTest, DistinguishesMachines) {
   std::string text = known_graphs()[0].text;
   text.replace(text.find("25 3"), 4, "25 4");
