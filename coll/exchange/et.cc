@@ -117,13 +117,16 @@ class EtReader {
     return std::string(found.bytes);
   }
 
-  void dependencies(const Field& found, std::vector<uint64_t>* ids, std::string_view rest) const {
-    if (found.wire == kVarint) {
-      ids->push_back(found.value);
-      return;
-    }
+  void depend(uint64_t id, std::vector<uint64_t>* ids, std::string_view rest) {
+    if (++dependencies_ > kMostEtDependencies)
+      fail(at(rest), strf("more than %zu dependencies", kMostEtDependencies));
+    ids->push_back(id);
+  }
+
+  void dependencies(const Field& found, std::vector<uint64_t>* ids, std::string_view rest) {
+    if (found.wire == kVarint) return depend(found.value, ids, rest);
     want(found, kLengthAndBytes, rest);
-    for (std::string_view packed = found.bytes; !packed.empty();) ids->push_back(varint(packed));
+    for (std::string_view packed = found.bytes; !packed.empty();) depend(varint(packed), ids, rest);
   }
 
   void node(std::string_view rest) {
@@ -252,6 +255,7 @@ class EtReader {
   const std::string_view all_;
   const std::string& name_;
   std::vector<EtNode> nodes_;
+  size_t dependencies_ = 0;
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // et: the nodes of a Chakra execution trace of a rank: messages of Protocol Buffers, each behind
 // its length; the first is the file's metadata.
-// Limits: 64 MiB, kMostEtNodes nodes, strings of 4 KiB. Lengths are checked before work.
+// Limits: 64 MiB, kMostEtNodes nodes, kMostEtDependencies dependencies, strings of 4 KiB. Lengths
+// are checked before work.
 // See: github.com/mlcommons/chakra, schema/protobuf/et_def.proto (numbers of fields and kinds).
 #pragma once
 
@@ -12,6 +13,7 @@
 namespace tern::coll {
 
 inline constexpr size_t kMostEtNodes = size_t{1} << 20;
+inline constexpr size_t kMostEtDependencies = size_t{1} << 22;
 
 struct EtNode {
   enum class Kind : uint8_t {

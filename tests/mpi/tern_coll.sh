@@ -106,7 +106,8 @@ check "a model that does not fit" fails 2 'the least needs about .* GB' eval 'se
 check "an error in a model has line and cause" fails 2 'model:6: "flop=1" is not a property' eval 'sed "s/flops=100m/flop=1/; 1i#" model >bad_model; cp bad_model model; tern_coll search --model=model --machine=torus:4'
 check "a model or a workload" fails 2 'or --workload=FILE' tern_coll search --model=model --workload=groups --machine=torus:4
 check "a large schedule is proved by classes" says '^  barrier dissemination.* (all) are renamed\|^proved  *barrier dissemination' tern_coll verify barrier dissemination --ranks=131071
-check "a ring of many ranks is proved by classes" says 'by classes: [12] ranks* ran for all' tern_coll verify allreduce ring --ranks=4099
+check "a ring of many ranks is proved by classes" says 'by classes: [12] ranks* ran for all' tern_coll verify allreduce ring --ranks=2053
+check "a workload without calls" fails 2 'the workload has no calls' eval 'echo "# x" >wnone; tern_coll search --workload=wnone --machine=rails:1,8,1,0 --place=hosts'
 check "a trace of Chakra without ranks" fails 2 'give the first' tern_coll import trace.et
 check "a trace that is no trace" fails 2 'byte 0: ' eval 'echo no trace >t.0.et; tern_coll import t.0.et'
 printf '# Measured by tern_coll tune on 2 ranks, without levels; rank 0 on a.\n# allreduce 8: ring 2.0 us, tree 3.0 us\n' >times

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kMillionth = 1e-6;
 constexpr int kSumsOfALayer = 4;
+constexpr size_t kMostBounds = 128;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// Sums over the layers before each layer, for a split.
@@ -120,7 +121,11 @@ class Stages {
       for (size_t from = 0; from < to; ++from) times.push_back(time_of(from, to));
     std::sort(times.begin(), times.end());
     times.erase(std::unique(times.begin(), times.end()), times.end());
-    return times;
+    if (times.size() <= kMostBounds) return times;
+    std::vector<double> made;
+    for (size_t i = 1; i <= kMostBounds; ++i)
+      made.push_back(times[i * times.size() / kMostBounds - 1]);
+    return made;
   }
 
   /// The least step with parts of at most `bound` us: of each end the pairs (sum of times, most
@@ -230,12 +235,15 @@ std::vector<ModelSplit> shapes_of(const TrainedModel& model, int32_t gpus) {
     for (int32_t data = 1; gpus % tensor == 0 && data <= gpus / tensor; ++data) {
       if (gpus / tensor % data != 0 || model.batch % (data * model.microbatch) != 0) continue;
       const int32_t stages = gpus / tensor / data;
-      for (int32_t v = 1; v == 1 || (stages > 1 && stages * v <= int32_t{kMostLayers}); v *= 2)
+      const int64_t microbatches = model.batch / (data * model.microbatch);
+      for (int32_t v = 1; v == 1 || (stages > 1 && microbatches % stages == 0 &&
+                                     stages * v <= int32_t{kMostLayers});
+           v *= 2)
         shapes.push_back({.data = data,
                           .tensor = tensor,
                           .stages = stages,
                           .interleave = v,
-                          .microbatches = model.batch / (data * model.microbatch)});
+                          .microbatches = microbatches});
     }
   return shapes;
 }
@@ -257,7 +265,10 @@ std::vector<ModelSplit> split_model(const TrainedModel& model, int32_t gpus,
                                     const SplitCosts& costs, size_t most) {
   std::vector<ModelSplit> splits;
   double least_memory = kInfinite;
+  bool divides = false;
   for (const ModelSplit& shape : shapes_of(model, gpus)) {
+    divides = true;
+    if (static_cast<size_t>(shape.stages) * shape.interleave > model.layers.size()) continue;
     Stages stages(model, costs, shape);
     ModelSplit made;
     if (stages.find(&made))
@@ -265,15 +276,20 @@ std::vector<ModelSplit> split_model(const TrainedModel& model, int32_t gpus,
     else
       least_memory = std::min(least_memory, stages.usual_memory());
   }
-  if (splits.empty() && least_memory == kInfinite)
+  if (!divides)
     throw Error(
         MPI_ERR_ARG,
         strf("no split of %d GPUs divides a batch of %lld into microbatches of %lld; "
              "change batch or microbatch",
              gpus, static_cast<long long>(model.batch), static_cast<long long>(model.microbatch)));
+  if (splits.empty() && least_memory == kInfinite)
+    throw Error(MPI_ERR_ARG,
+                strf("no split of %d GPUs has a layer for each stage: the model has %zu layers and "
+                     "a batch of %lld; change the batch, allow tensor splits, or take other GPUs",
+                     gpus, model.layers.size(), static_cast<long long>(model.batch)));
   if (splits.empty())
     throw Error(MPI_ERR_ARG,
-                strf("no split of the model fits %d GPUs of %.1f GB: the least needs about %.1f GB "
+                strf("no split of the model fits %d GPUs of %.3g GB: the least needs about %.3g GB "
                      "of each; take more GPUs, a smaller microbatch, or allow tensor splits and "
                      "cuts",
                      gpus, model.memory / 1e9, least_memory / 1e9));

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // model_split: a model's layers on GPUs by data, tensor and pipeline splits, all enumerated, the
-// quickest first. Layers go to stages by dynamic programming, exactly without interleaving; with
-// interleaving the longest part counts for each part of its stage.
+// quickest first. Layers go to stages by dynamic programming, exactly without interleaving and up
+// to 15 layers, else with 128 bounds on the longest part; with interleaving the longest part counts
+// for each part of its stage.
 //
 // Model. Of stage s, T_s: a microbatch's operations at the given efficiency, 4 allreduces of each
 // split layer's output (Shoeybi et al. 2019), a message each way to the next stage. With m
-// microbatches and v parts a stage: (m - 1/v) max T_s + sum T_s / v, then the longest gradient sum.
-// Memory: state, and activations of min(m, stages - s) microbatches (1F1B), with interleaving of
-// min(m v, 2 (stages - s - 1) + (v - 1) stages + 1) parts (Narayanan et al. 2021).
+// microbatches (interleaved: a multiple of the stages) and v parts a stage: (m - 1/v) max T_s + sum
+// T_s / v, then the longest gradient sum. Memory: state, and activations of min(m, stages - s)
+// microbatches (1F1B), with interleaving of min(m v, 2 (stages - s - 1) + (v - 1) stages + 1) parts
+// (Narayanan et al. 2021).
 // Not modelled: overlap, recomputation, sharded states.
 // See: Zheng et al. 2022 (Alpa: stages by a bound on the longest).
 #pragma once

@@ -75,6 +75,7 @@ class Annealing {
   }
 
   void run() {
+    if (best_time_ <= 0) return;  // no call is simulated
     const std::vector<int32_t> identity = best_;
     for (int seed = 0; seed < settings_.seeds && !spent(seed); ++seed) run_seed(identity, seed);
   }
@@ -85,8 +86,9 @@ class Annealing {
  private:
   // Each seed has its part of the work.
   [[nodiscard]] bool spent(int seed) const {
-    return times_.work() >= settings_.most_work / settings_.seeds * (seed + 1);
+    return work() >= settings_.most_work / settings_.seeds * (seed + 1);
   }
+  [[nodiscard]] int64_t work() const { return times_.work() + tried_; }
 
   void run_seed(std::vector<int32_t> now, int seed) {
     Dice dice(static_cast<uint64_t>(seed));
@@ -141,10 +143,10 @@ class Annealing {
 
   /// Swaps of two as long as one gains.
   void descend(std::vector<int32_t> now) {
-    for (bool gained = true; gained && times_.work() < settings_.most_work;) {
+    for (bool gained = true; gained && work() < settings_.most_work;) {
       gained = false;
       for (size_t i = 0; i < ranks_; ++i)
-        for (size_t j = i + 1; j < now.size() && times_.work() < settings_.most_work; ++j) {
+        for (size_t j = i + 1; j < now.size() && work() < settings_.most_work; ++j) {
           std::swap(now[i], now[j]);
           const double before = best_time_;
           (void)value(now);
@@ -169,6 +171,7 @@ class Annealing {
 
 Placement place(const Workload& workload, const Topology& topology, const PlaceSettings& settings) {
   const int32_t ranks = workload.ranks();
+  if (ranks == 0) throw Error(MPI_ERR_ARG, "the workload has no calls");
   if (ranks > kMostPlacedRanks)
     throw Error(MPI_ERR_ARG,
                 strf("placement serves up to %d ranks, not %d", kMostPlacedRanks, ranks));

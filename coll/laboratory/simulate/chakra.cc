@@ -164,7 +164,7 @@ class Meeting {
       bool sent = false;
       for (size_t r = 0; r < heads_.size(); ++r) sent |= send(static_cast<int32_t>(r));
       for (size_t r = 0; r < heads_.size(); ++r) meet(static_cast<int32_t>(r), &calls);
-      if (calls.empty() && !sent) never_meets();
+      if (calls.empty() && !sent && !std::exchange(alone_, false)) never_meets();
       for (auto& [kind, found] : calls) add(kind, std::move(found));
     }
     return std::move(made_);
@@ -172,6 +172,9 @@ class Meeting {
 
  private:
   using Kind = std::tuple<Collective, double, size_t>;  // bytes, ranks
+  struct Message {
+    double bytes, gap;  // gap: of the sender
+  };
   struct Calls {
     Groups groups;
     std::set<int32_t> members;
@@ -232,7 +235,7 @@ class Meeting {
     for (const EtNode* node = node_of(rank); node != nullptr && node->kind == EtNode::Kind::kSend;
          node = node_of(rank)) {
       const int32_t to = peer(rank, *node, node->target);
-      mail_[{rank, to, node->tag}].push(node->comm_size);
+      mail_[{rank, to, node->tag}].push({node->comm_size, std::exchange(head(rank).gap, 0)});
       ++head(rank).next;
       sent = true;
     }
@@ -247,6 +250,11 @@ class Meeting {
     // The lowest member speaks for the group, once all have arrived.
     if (rank != *std::min_element(group.begin(), group.end())) return;
     const Collective collective = collective_of_type(node->comm_type, rank, node->id);
+    if (group.size() == 1) {  // its computation belongs to the next call
+      ++head(rank).next;
+      alone_ = true;
+      return;
+    }
     double gap = 0;
     for (const int32_t member : group) {
       const EtNode* const other = node_of(member);
@@ -268,7 +276,8 @@ class Meeting {
     const int32_t from = peer(rank, node, node.source);
     const auto mail = mail_.find({from, rank, node.tag});
     if (mail == mail_.end() || mail->second.empty()) return;
-    enter({Collective::kBcast, mail->second.front(), 2}, {from, rank}, head(rank).gap, calls);
+    const auto [bytes, gap] = mail->second.front();
+    enter({Collective::kBcast, bytes, 2}, {from, rank}, std::max(gap, head(rank).gap), calls);
     mail->second.pop();
     arrive(rank);
   }
@@ -291,7 +300,6 @@ class Meeting {
 
   void add(const Kind& kind, Calls calls) {
     const auto [collective, bytes, ranks] = kind;
-    if (ranks < 2) return;
     std::sort(calls.groups.begin(), calls.groups.end());
     const auto next = static_cast<int64_t>(numbers_.size());
     const auto [known, is_new] = numbers_.try_emplace(calls.groups, next);
@@ -315,8 +323,9 @@ class Meeting {
   const NamedGroups& groups_;
   std::vector<int32_t> world_;
   std::vector<Head> heads_;
-  std::map<std::tuple<int32_t, int32_t, int64_t>, std::queue<double>> mail_;  // from, to, tag
+  std::map<std::tuple<int32_t, int32_t, int64_t>, std::queue<Message>> mail_;  // from, to, tag
   std::map<Groups, int64_t> numbers_;
+  bool alone_ = false;  // a group of one went on
   Workload made_;
 };
 
@@ -351,7 +360,11 @@ Workload load_chakra(const std::string& first, const std::string& groups) {
   }
   const NamedGroups named =
       groups.empty() ? NamedGroups{} : parse_named_groups(text_of_file(groups), groups);
-  return workload_of(std::move(ranks), named);
+  try {
+    return workload_of(std::move(ranks), named);
+  } catch (const Error& error) {
+    throw Error(MPI_ERR_ARG, strf("%s.*.et: %s", stem.c_str(), error.what()));
+  }
 }
 
 }  // namespace tern::coll

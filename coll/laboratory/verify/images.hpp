@@ -42,8 +42,8 @@ class Images {
   /// A set of ranks (barrier).
   [[nodiscard]] Symbol ranks(int32_t rank, const Symbol& set) const;
   /// Throws tern::Error unless the rank's schedule is an image, and each of its messages has the
-  /// same blocks in the same order at both ends.
-  void check(int32_t rank) const;
+  /// same blocks in the same order at both ends. False if the rank has too many peers to compare.
+  [[nodiscard]] bool check(int32_t rank) const;
 
  private:
   [[nodiscard]] Schedule built(int32_t rank) const {

@@ -29,7 +29,7 @@ struct ClassProof {
   Proof proof;
   int32_t ran = 0;  // 0: nothing is proved, for the reason below
   std::string reason{};
-  int32_t checked = 0;  // spread evenly over the ranks
+  int32_t checked = 0;  // fewer than the ranks: a sample, no proof
 };
 [[nodiscard]] ClassProof verify_by_classes(const Algorithm& algorithm, int32_t ranks, int32_t root,
                                            const Levels* levels);

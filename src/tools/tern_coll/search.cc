@@ -41,7 +41,8 @@ std::string host_file_of(const coll::Topology& machine, const coll::Placement& f
   const std::vector<int64_t> hosts = coll::hosts_of(machine);
   const auto host = [&](size_t rank) { return hosts[static_cast<size_t>(found.places[rank])]; };
   std::string text =
-      "# Rename the hosts. The comments name each rank's GPU on the modelled machine.\n";
+      "# Rename the hosts. The comments name each rank's GPU on the modelled machine; the program "
+      "chooses it.\n";
   for (size_t first = 0; first < found.places.size();) {
     size_t end = first;
     std::string gpus;

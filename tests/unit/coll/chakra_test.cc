@@ -189,6 +189,32 @@ TEST(Chakra, WrongTracesAreSaid) {
       "a number is needed");
 }
 
+TEST(Chakra, ComputationBeforeAGroupOfOneIsKept) {
+  const NamedGroups groups = {{"a", {0}}, {"b", {1}}};
+  const auto nodes = [](const char* own) {
+    return std::vector<Node>{
+        {1, 4, {}, 100}, {2, 7, {1}, 0, call(0, 1024, own)}, {3, 7, {2}, 0, call(0, 2048)}};
+  };
+  const Workload found = met({nodes("a"), nodes("b")}, groups);
+  ASSERT_EQ(found.calls.size(), 1U);
+  EXPECT_EQ(found.calls[0].bytes, 2048);
+  EXPECT_EQ(found.calls[0].gap, 100);
+}
+
+TEST(Chakra, ComputationBeforeASendPrecedesTheMessage) {
+  const Workload found = met({{{1, 4, {}, 50}, {2, 5, {1}, 0, letter("comm_dst", 1, 9)}},
+                              {{1, 6, {}, 0, letter("comm_src", 0, 9)}}},
+                             {});
+  ASSERT_EQ(found.calls.size(), 1U);
+  EXPECT_EQ(found.calls[0].gap, 50);
+}
+
+TEST(Chakra, DependenciesAreLimited) {
+  const std::string packed(kMostEtDependencies + 1, '\1');
+  expect_fault([&] { (void)read_et(message("") + message(bytes_field(5, packed)), "t"); },
+               "dependencies");
+}
+
 TEST(Chakra, WrongMeetingsAreSaid) {
   const std::vector<Node> one = {{1, 7, {}, 0, call(0, 100)}};
   const NamedGroups groups = {{"both", {0, 1}}, {"far", {0, 7}}, {"other", {1}}};
@@ -228,7 +254,7 @@ TEST(Chakra, FilesOfARankEach) {
   std::ofstream(folder + "/groups") << "{\"g\": [0, 1, 2]}";
   const Workload found = load_chakra(folder + "/t.0.et", folder + "/groups");
   EXPECT_EQ(found.groups_of(found.calls.at(0)), (Groups{{0, 1, 2}}));
-  EXPECT_THROW((void)load_chakra(folder + "/t.0.et", ""), Error);
+  expect_fault([&] { (void)load_chakra(folder + "/t.0.et", ""); }, folder + "/t.*.et: rank 0");
   EXPECT_THROW((void)load_chakra(folder + "/t.1.et", ""), Error);
   EXPECT_THROW((void)load_chakra(folder + "/u.0.et", ""), Error);
   for (const char* name : {"/t.0.et", "/t.1.et", "/t.2.et", "/groups"})

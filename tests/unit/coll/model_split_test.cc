@@ -191,6 +191,37 @@ TEST(ModelSplit, MemoryBinds) {
   }
 }
 
+// Interleaved stages take the microbatches in groups of as many.
+TEST(ModelSplit, InterleavingNeedsWholeGroups) {
+  const TrainedModel model = parse_model(
+      "memory 80g\nflops 1t\nefficiency 1\nbatch 1\n"
+      "layer a*64 parameters=10 activations=0 output=0 flops=1t\n",
+      "m");
+  for (const ModelSplit& one : split_model(model, 8, linear_costs(0), 100)) {
+    EXPECT_EQ(one.interleave, 1);
+    EXPECT_GE(one.time, 64e6 * (1 - 1e-9));
+  }
+}
+
+TEST(ModelSplit, TheCauseOfNoSplitIsSaid) {
+  TrainedModel model = parse_model(
+      "memory 80g\nflops 1t\nefficiency 1\nbatch 8\n"
+      "layer a parameters=10 activations=0 output=0 flops=1t\n",
+      "m");
+  const auto fault = [&](int32_t gpus) -> std::string {
+    try {
+      (void)split_model(model, gpus, linear_costs(1), 1);
+      return "none";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_NE(fault(3).find("has a layer for each stage"), std::string::npos) << fault(3);
+  model.memory = 80;
+  EXPECT_EQ(fault(1).find("about 0.0 GB"), std::string::npos) << fault(1);
+  EXPECT_NE(fault(1).find("of 8e-08 GB"), std::string::npos) << fault(1);
+}
+
 TEST(ModelSplit, ABatchThatDoesNotSplitIsSaid) {
   TrainedModel model = parse_model(kModelText, "m");
   model.layers.resize(1);

@@ -143,6 +143,14 @@ TEST(Place, GroupsApartEqualGroupsAtOnce) {
   }
 }
 
+TEST(Place, NothingToSimulateStaysInOrder) {
+  const Placement found = place(parse_workload("neighbor_alltoall 8 1024 0 - 0\n", "w"),
+                                generate_machine("rails:128,8,128,0"));
+  EXPECT_EQ(found.tried, 0);
+  for (int32_t i = 0; i < 1024; ++i) EXPECT_EQ(found.places[static_cast<size_t>(i)], i);
+  EXPECT_THROW((void)place(parse_workload("# x\n", "w"), generate_machine("torus:2x2")), Error);
+}
+
 TEST(Place, TooManyRanksAreSaid) {
   const Topology machine = generate_machine("torus:2x2");
   EXPECT_THROW((void)place(parse_workload("barrier 0 5 0 - 0\n", "w"), machine), Error);

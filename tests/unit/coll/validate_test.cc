@@ -84,6 +84,11 @@ TEST(Validate, WrongFilesAreSaid) {
   } kWrong[] = {
       {"", "no line \"# Measured by"},
       {times, "no line \"# Measured by"},
+      {"# Measured by tern_coll tune on 3 ranks, 2 hosts of 1 to 2 ranks; rank 0 on a\n" + times,
+       "unequal ranks or parts"},
+      {"# Measured by tern_coll tune on 8 ranks, 2 hosts of 4 ranks, in 4 parts; rank 0 on a\n" +
+           times,
+       "unequal ranks or parts"},
       {head, "no times"},
       {head + head + times, "f:2: a second file"},
       {"# Measured by tern_coll tune on x ranks, a\n", "f:1: ranks must be a number"},
@@ -107,6 +112,21 @@ TEST(Validate, WrongFilesAreSaid) {
     }
   }
   EXPECT_THROW((void)validate(parse_measured(head + "# allreduce 8: ring 1 us\n", "f")), Error);
+}
+
+TEST(Validate, TheMedianOfTwoIsTheirMean) {
+  const Validation found = validate(parse_measured(
+      "# Measured by tern_coll tune on 2 ranks, without levels; rank 0 on a.\n"
+      "# allreduce 8: ring 2.0 us, tree 3.0 us\n# bcast 8: binomial 5.0 us, linear 7.0 us\n",
+      "f"));
+  double sum = 0;
+  for (const auto& one : found.collectives) sum += one.fitted.error;
+  EXPECT_GT(sum, 0);
+  const Validation pair = validate(parse_measured(
+      "# Measured by tern_coll tune on 2 ranks, without levels; rank 0 on a.\nwithin 1 1000\n"
+      "# allreduce 0: ring 1000000 us, tree 1 us\n",
+      "f"));
+  EXPECT_GT(pair.by_figures.error, 0.4);  // about (1 + error of tree) / 2
 }
 
 TEST(Validate, RandomDamage) {
