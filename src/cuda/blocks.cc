@@ -15,12 +15,11 @@ namespace tern::cuda {
 namespace {
 
 // Small blocks have power-of-two sizes for reuse; large blocks are multiples of 2 MiB to save
-// memory. Drivers put allocations below 2 MiB together, and other processes may open only one.
-size_t block_bytes(Store from, size_t least) noexcept {
-  constexpr size_t kLarge = 64 << 20, kGrain = 2 << 20;
-  const size_t smallest = from == Store::kDevice ? kGrain : 65536;
+// memory.
+size_t block_bytes(size_t least) noexcept {
+  constexpr size_t kLeast = 65536, kLarge = 64 << 20, kGrain = 2 << 20;
   return least > kLarge ? (least + kGrain - 1) / kGrain * kGrain
-                        : std::bit_ceil(std::max(least, smallest));
+                        : std::bit_ceil(std::max(least, kLeast));
 }
 
 /// Returns the smallest idle block of `bytes` to twice `bytes`.
@@ -35,12 +34,12 @@ auto fitting(Blocks& idle, size_t bytes) noexcept {
 bool BlockStore::affords(Store from, size_t bytes, size_t most) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto store = static_cast<size_t>(from);
-  const size_t needed = block_bytes(from, bytes);
+  const size_t needed = block_bytes(bytes);
   return held_[store] + needed <= most || fitting(idle_[store], needed) != idle_[store].end();
 }
 
 bool BlockStore::lends(Store from, size_t bytes) noexcept {
-  const size_t needed = block_bytes(from, bytes);
+  const size_t needed = block_bytes(bytes);
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     const Blocks& idle = idle_[static_cast<size_t>(from)];
@@ -77,7 +76,7 @@ void BlockStore::make_wanted() noexcept {
 }
 
 std::byte* BlockStore::acquire(Store from, size_t* bytes, CUresult* error) noexcept {
-  *bytes = block_bytes(from, *bytes);
+  *bytes = block_bytes(*bytes);
   if (std::byte* const block = take_idle(from, bytes)) return block;
   std::byte* block = nullptr;
   *error = allocate(from, *bytes, &block);
@@ -87,7 +86,7 @@ std::byte* BlockStore::acquire(Store from, size_t* bytes, CUresult* error) noexc
 }
 
 std::byte* BlockStore::spare(Store from, size_t* bytes) noexcept {
-  *bytes = block_bytes(from, *bytes);
+  *bytes = block_bytes(*bytes);
   return take_idle(from, bytes, nullptr);
 }
 
