@@ -56,21 +56,7 @@ const char* prte_unit(Unit unit) {
   return "slot";
 }
 
-/// Launchers merge the lines of a host.
-void refuse_returns(const std::vector<Host>& hosts) {
-  std::set<std::string> left;
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    if (i > 0 && hosts[i].name != hosts[i - 1].name) left.insert(hosts[i - 1].name);
-    if (left.count(hosts[i].name) == 0) continue;
-    throw Error(MPI_ERR_ARG,
-                strf("host %s is listed again behind other hosts: the launcher for several hosts "
-                     "merges both and loses the order of ranks; list each host once",
-                     hosts[i].name.c_str()));
-  }
-}
-
 void common_environment(const Options& options, Handover& out) {
-  refuse_returns(options.hosts);
   out.environment = options.environment;
   out.unset = options.unset;
 }

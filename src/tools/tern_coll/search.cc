@@ -43,6 +43,14 @@ std::string host_file_of(const coll::Topology& machine, const coll::Placement& f
   std::string text =
       "# Rename the hosts. The comments name each rank's GPU on the modelled machine; the program "
       "chooses it.\n";
+  std::vector<int64_t> runs;
+  for (size_t rank = 0; rank < found.places.size(); ++rank)
+    if (rank == 0 || host(rank) != host(rank - 1)) runs.push_back(host(rank));
+  std::sort(runs.begin(), runs.end());
+  if (std::adjacent_find(runs.begin(), runs.end()) != runs.end())
+    text +=
+        "# A host has several lines. Launchers for several hosts merge them: renumber the ranks in "
+        "the program instead, by MPI_Comm_split with these ranks as keys.\n";
   for (size_t first = 0; first < found.places.size();) {
     size_t end = first;
     std::string gpus;
