@@ -35,10 +35,11 @@ suite_unit() {
   unit_tests_in "$build" "${options[@]}"
 }
 # Single-threaded proofs and sweeps, and collectives in streams. Slow with sanitizers, which skip most tests of streams.
-optimised=(coll/verify_test coll/engine_test coll/neighbors_test coll/lower_test coll/hosts_test coll/simulate_test
+optimised=(coll/verify_test coll/engine_test coll/neighbors_test coll/lower_test coll/hosts_test coll/simulate_test coll/classes_test
   coll/stream_test coll/kernel_run_test coll/lines_run_test base/params_test cuda/functions_test)
 proofs=(--without coll/verify_test --without coll/engine_test --without coll/neighbors_test)
-lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simulate_test)
+lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simulate_test
+  --without coll/classes_test)
 # Rooms without threads: half of the time of the TSan build.
 single_threaded=(--without unit/core/ --without unit/topo/ --without unit/tools/ --without unit/abi/ --without unit/api/
   --without unit/forest/)
