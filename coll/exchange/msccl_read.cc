@@ -424,7 +424,7 @@ class Translation {
   int32_t origin_ = kNoOrigin;  // the step that runs, in the order
 };
 
-// "; GPU 1, thread block 2, step 3 (line 4) writes it last"
+// "; written last by FILE: GPU 1, thread block 2, step 3 (line 4)"
 std::string writer_of(const Proof& proof, const FilePlan& plan, const MscclFile& file,
                       const std::vector<MscclPlace>& order) {
   if (proof.block < 0) return "";

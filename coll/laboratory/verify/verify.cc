@@ -30,7 +30,7 @@ int64_t size_of(const Schedule& schedule) {
   return steps_and_blocks(schedule) + (sets ? steps * (schedule.ranks - 1) : 0);
 }
 
-/// Of what a row promises: equal blocks, slices within a block.
+/// Checks two promises of the row: equal blocks, slices within a block.
 Proof verify_limits(const Algorithm& algorithm, const std::vector<Schedule>& schedules) {
   for (const Schedule& schedule : schedules)
     if (schedule.uniform && (algorithm.limits & kEqualBlocks) == 0)
