@@ -226,6 +226,22 @@ run_suite() {
   conclude "$name" "$status" "$((SECONDS - start)) s, CPU $((cpu - before)) s"
 }
 
+# short_failures NAME LOG: each FAIL line, and up to three indented lines below it: those that look like a reason, else the last.
+short_failures() {
+  awk -v suite="$1" '
+    function reasons(  i, found) {
+      for (i = 1; i <= below; ++i) if (found < 3 && line[i] ~ /FAIL|Failure$|rror|Sanitizer|xpected|Actual|Which is|signal/) {
+        print substr(line[i], 1, 200); ++found
+      }
+      for (i = below > 3 ? below - 2 : 1; i <= below && !found; ++i) print substr(line[i], 1, 200)
+      below = failed = 0
+    }
+    /^    / { if (failed && !/^    (PASS |again:|$)/) line[++below] = $0; next }
+    { reasons() }
+    /^FAIL / { print suite ": " substr($0, 1, 200); failed = 1 }
+    END { reasons() }' "$2"
+}
+
 # conclude NAME STATUS TIME: adds the totals of the suite's log. A suite without totals counts as one failure.
 conclude() {
   local name=$1 status=$2 took=$3 log=$logs/check-$1.log counts unlisted
@@ -234,12 +250,14 @@ conclude() {
   if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts == *" 0 failed"* ]]; }; then
     say "FAIL $name: ended with status $status and without totals"
     cat "$logs/check-$name.end" 2>/dev/null || true
+    say "$name: FAIL ended with status $status and without totals" >>"$logs/failures"
     counts='0 passed, 1 failed, 0 skipped'
   fi
   if [ -n "$unlisted" ]; then
-    say "$unlisted"
+    say "$unlisted" | tee -a "$logs/failures"
     counts=$(awk -v more="$(wc -l <<<"$unlisted")" '{ $3 += more; print }' <<<"$counts")
   fi
+  short_failures "$name" "$log" >>"$logs/failures"
   say "== $name: $counts ($took)"
   set -- ${counts//[!0-9 ]/}
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
@@ -300,6 +318,7 @@ check() {
     suites=("${usual_suites[@]}")
     [ -z "$full" ] || suites+=("${long_suites[@]}")
   fi
+  rm -f "$logs/failures"
   install_packages "$build_packages$check_packages"
   case " ${suites[*]} " in *" clang "* | *" dist "* | *" fuzz "* | *" tidy "*) install_packages "$full_packages" ;; esac
   build
@@ -310,6 +329,8 @@ check() {
     run_suite "$name"
   done
   [ -z "$beside" ] || end_beside
+  # Servers often keep only the last lines of the output.
+  [ "$failed" = 0 ] || { say "== failures"; head -n 60 "$logs/failures"; }
   say "$passed passed, $failed failed, $skipped skipped"
   said=yes
   [ "$failed" = 0 ]

@@ -35,6 +35,17 @@ failing_suite() {
   stubs && printf 'suite_lint() { echo "1 passed, 2 failed, 3 skipped"; false; }\n' >>"$work/stubs/tree/tests/suites.sh"
   with_stubs check lint
 }
+# The list of failures: the suite, the FAIL line, and the reason, but not each line below it.
+failures_at_the_end() {
+  stubs && stub "$work/stubs/tree/tests/listed" : && cat >>"$work/stubs/tree/tests/suites.sh" <<'SUITE'
+suite_lint() {
+  printf '%s\n' 'FAIL tests/x.sh (2 s)' '    PASS a' '    FAIL b: is 3' '    trace' '    again: x.sh' 'PASS y' '1 passed, 1 failed, 0 skipped'
+  false
+}
+SUITE
+  with_stubs check lint | sed -n '/^== failures/,$p'
+  return 1
+}
 # Lines of hosts come after the lines of parallel suites.
 suites_beside() {
   local name order
@@ -72,10 +83,17 @@ check_last_words() {
     suite_that_dies
   check "a crashed lint is named" says_and_fails '^FAIL dies: ended with status 3' lint_that_dies
   check "failed tests end with the totals" ends 1 '^1 passed, 2 failed, 3 skipped$' failing_suite
+  check "the failures stand before the totals" prints_and_fails \
+    $'== failures\nlint: FAIL tests/x.sh (2 s)\n    FAIL b: is 3\n1 passed, 1 failed, 0 skipped' failures_at_the_end
   check "a parallel suite counts" ends 0 '^5 passed, 1 failed, 0 skipped$' suites_beside :
   check "a parallel suite that crashes counts" ends 0 '^4 passed, 1 failed, 0 skipped$' suites_beside false
   check "an interrupted run prints a message" ends 124 '^quickstart: interrupted' interrupted
   check "an interrupted run leaves no process" nothing_left
+}
+prints_and_fails() { # prints_and_fails TEXT COMMAND...
+  local output
+  output=$("${@:2}" 2>&1) && return 1
+  diff <(printf '%s' "$1") <(printf '%s' "$output")
 }
 says_and_fails() { # says_and_fails PATTERN COMMAND...: stdout has PATTERN, and the last line counts one failure
   local pattern=$1 output

@@ -126,7 +126,7 @@ check "without a file, the page alone" sh -c '"$0" --profile -n 2 ./program rank
 check "a pipe whose reader waits" eval '"$MPIRUN" --profile=/dev/stdout -n 1 ./sites 2>/dev/null | (sleep 1; cat) >sites.json &&
   [ "$(stat -c %s sites.json)" -gt 70000 ] && python3 -m json.tool sites.json >/dev/null'
 check "a file that cannot be written" sh -c '"$0" --profile=none/file -n 1 ./calls 2>&1 >/dev/null | grep -q "cannot write the profile none/file"' "$MPIRUN"
-check "profile and trace at once" "$MPIRUN" --profile --trace=both.trace -n 2 ./program none
+check "profile and trace at once" "$MPIRUN" --profile --trace=both.trace -n 2 ./program sender
 check "both" python3 "$TOP/tests/mpi/trace.py" both.trace 'len(of(0, "MPI_Allreduce")) == 10'
 check "one rank reads the debug information for a frame" python3 "$TOP/tests/mpi/trace.py" both.trace \
   'by_rank[0].sources and by_rank[1].sources and not set(by_rank[0].sources) & set(by_rank[1].sources)'
