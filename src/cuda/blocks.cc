@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <new>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "cuda/memory.hpp"
@@ -14,11 +16,13 @@ namespace tern::cuda {
 
 namespace {
 
+constexpr size_t kSlab = 2 << 20;  // the unit of the driver's own pool
+
 // Small blocks have power-of-two sizes for reuse; large blocks are multiples of 2 MiB to save
 // memory.
 size_t block_bytes(size_t least) noexcept {
-  constexpr size_t kLeast = 65536, kLarge = 64 << 20, kGrain = 2 << 20;
-  return least > kLarge ? (least + kGrain - 1) / kGrain * kGrain
+  constexpr size_t kLeast = 65536, kLarge = 64 << 20;
+  return least > kLarge ? (least + kSlab - 1) / kSlab * kSlab
                         : std::bit_ceil(std::max(least, kLeast));
 }
 
@@ -118,6 +122,7 @@ void BlockStore::release(Store to, std::byte* block, size_t bytes) noexcept {
 // The driver is called without the lock: the driver may wait for streams, streams for the proxy,
 // and the proxy returns memory here.
 CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexcept {
+  if (from == Store::kDevice && bytes < kSlab) return allocate_slab(bytes, block);
   void* host = nullptr;
   CUdeviceptr device = 0;
   const CUresult result = from == Store::kPinned ? context_.driver.cuMemHostAlloc(
@@ -137,11 +142,40 @@ CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexc
   return result;
 }
 
+// The slab's first `bytes` are lent; the rest becomes idle blocks of bytes, 2 bytes, 4 bytes, ...
+CUresult BlockStore::allocate_slab(size_t bytes, std::byte** block) noexcept {
+  CUdeviceptr slab = 0;
+  if (const CUresult result = context_.driver.cuMemAlloc_v2(&slab, kSlab); result != CUDA_SUCCESS)
+    return result;
+  *block = reinterpret_cast<std::byte*>(slab);
+  const std::lock_guard<std::mutex> guard(mutex_);
+  held_[static_cast<size_t>(Store::kDevice)] += kSlab;
+  try {
+    slabs_.push_back(slab);
+    for (size_t at = bytes; at < kSlab; at *= 2)
+      idle_[static_cast<size_t>(Store::kDevice)].emplace(at, *block + at);
+  } catch (const std::bad_alloc&) {  // the rest stays unused
+  }
+  return CUDA_SUCCESS;
+}
+
+bool BlockStore::is_in_slab(const std::byte* block) const noexcept {
+  const auto at = reinterpret_cast<CUdeviceptr>(block);
+  return std::any_of(slabs_.begin(), slabs_.end(),
+                     [&](CUdeviceptr slab) { return slab <= at && at < slab + kSlab; });
+}
+
+// Parts of slabs stay until destroy().
 bool BlockStore::free_idle(Store of) noexcept {
   Blocks going;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     going.swap(idle_[static_cast<size_t>(of)]);
+    for (auto one = going.begin(); of == Store::kDevice && one != going.end();) {
+      const auto next = std::next(one);
+      if (is_in_slab(one->second)) idle_[static_cast<size_t>(of)].insert(going.extract(one));
+      one = next;
+    }
     for (const auto& [bytes, block] : going) {
       held_[static_cast<size_t>(of)] -= bytes;
       if (of != Store::kPinned) continue;
@@ -161,6 +195,8 @@ bool BlockStore::empty() const noexcept { return idle_[0].empty() && idle_[1].em
 void BlockStore::destroy() noexcept {
   free_idle(Store::kPinned);
   free_idle(Store::kDevice);
+  idle_ = {};
+  for (const CUdeviceptr slab : std::exchange(slabs_, {})) (void)context_.driver.cuMemFree_v2(slab);
 }
 
 void BlockStore::forget() noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BlockStore: a pool of memory blocks in a context, because cuMemFree waits for all work on the
-// device, and cuMemAlloc may.
+// device, and cuMemAlloc may. Small device blocks are parts of allocations of 2 MiB ("slabs"): a
+// peer opens each slab once, whereas a driver may refuse a second allocation of the same 2 MiB.
 // Lifetime: its Device. Threads: any.
 #pragma once
 
@@ -41,6 +42,8 @@ class BlockStore {
  private:
   using Blocks = std::multimap<size_t, std::byte*>;
   CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
+  CUresult allocate_slab(size_t bytes, std::byte** block) noexcept;
+  [[nodiscard]] bool is_in_slab(const std::byte* block) const noexcept;
   [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes) noexcept;
   [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes, bool* larger) noexcept;
   bool free_idle(Store of) noexcept;
@@ -52,6 +55,7 @@ class BlockStore {
   std::array<size_t, 2> held_ = {};
   std::array<std::atomic<size_t>, 2> wanted_ = {};
   std::vector<const void*> known_;
+  std::vector<CUdeviceptr> slabs_;
   std::atomic<uint32_t> refusals_{0};
 };
 

@@ -37,7 +37,7 @@ void messages(const Allocator& by) {
 }
 
 void sums(MPI_Datatype type) {
-  const Area in = plain(1 << 20), out = plain(1 << 20);
+  const Area in = plain(2 << 20), out = plain(2 << 20);  // each has 2 MiB of its own
   in.put(std::vector<uint8_t>(1 << 20));
   for (int i = 0; i < 3; ++i)
     OK(MPI_Allreduce(in.address(), out.address(), 60000, type, MPI_SUM, MPI_COMM_WORLD));
