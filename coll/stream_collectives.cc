@@ -96,7 +96,7 @@ Question StreamCollectives::question_in_stream(const GpuTeam& team, const AskedW
   question.kernels = prefers_kernels(team, params, question.bytes);
   *no_multimem = why_not_multicast(team, asked, operation, question.bytes, any_order,
                                    context_.selector.names_wires());
-  question.model_wires = model_wires(team, asked, operation, question, *no_multimem);
+  question.model_wires = model_wires(team, params, asked, operation, question, *no_multimem);
   if (TERN_LIKELY(!context_.selector.names_wires())) return question;
   for (int i = 1; i < kWires; ++i) {
     const auto wire = static_cast<Wire>(i);

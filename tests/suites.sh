@@ -36,14 +36,16 @@ suite_unit() {
 }
 # Single-threaded proofs and sweeps, and collectives in streams. Slow with sanitizers, which skip most tests of streams.
 optimised=(coll/verify_test coll/engine_test coll/neighbors_test coll/lower_test coll/hosts_test coll/simulate_test coll/classes_test
-  coll/stream_test coll/kernel_run_test coll/lines_run_test base/params_test cuda/functions_test)
+  coll/stream_test coll/kernel_run_test coll/lines_run_test base/params_test cuda/functions_test
+  forest/forest_test forest/rows_test forest/store_test coll/verify_classes_test coll/place_test)
 proofs=(--without coll/verify_test --without coll/engine_test --without coll/neighbors_test)
 lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simulate_test
-  --without coll/classes_test)
+  --without coll/classes_test --without forest/forest_test --without forest/rows_test --without forest/store_test
+  --without coll/verify_classes_test --without coll/place_test)
 # Rooms without threads: half of the time of the TSan build.
 single_threaded=(--without unit/core/ --without unit/topo/ --without unit/tools/ --without unit/abi/ --without unit/api/
   --without unit/forest/)
-for test in between canonical classes domains exchange generators geometry mscclpp published remote select timeline topology tree \
+for test in between canonical classes domains exchange generators geometry host_graph mscclpp published remote select timeline topology tree \
   verdicts workload; do
   single_threaded+=(--without "unit/coll/${test}_test")
 done
@@ -226,7 +228,7 @@ run_suite() {
   conclude "$name" "$status" "$((SECONDS - start)) s, CPU $((cpu - before)) s"
 }
 
-# short_failures NAME LOG: each FAIL line, and up to three indented lines below it: those that look like a reason, else the last.
+# short_failures NAME LOG: each FAIL line with at most three indented lines below the line.
 short_failures() {
   awk -v suite="$1" '
     function reasons(  i, found) {
@@ -329,7 +331,7 @@ check() {
     run_suite "$name"
   done
   [ -z "$beside" ] || end_beside
-  # Servers often keep only the last lines of the output.
+  # Servers may keep only the last lines.
   [ "$failed" = 0 ] || { say "== failures"; head -n 60 "$logs/failures"; }
   say "$passed passed, $failed failed, $skipped skipped"
   said=yes

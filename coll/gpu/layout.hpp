@@ -13,7 +13,8 @@
 //   kernel_data    [from][set][message][part]
 //   credit  [to][set]
 //   kernel_credit  [to][set][part]
-//   push    for each wire of PushRun: pass counters [part], slots [set][from][part]
+//   push    for each wire of PushRun: pass counters [part], perhaps flags [set][from][part], slots
+//           [set][from][part]
 //   local   memory of this rank alone: saved input, stages and mirrors
 //   inbox   [from][set]: regions
 //   kernel_inbox   [from][set][part]
@@ -41,7 +42,7 @@ struct ScratchLayout {
   static constexpr int kSets = 2;
   static constexpr int kMessages = 256;
   static constexpr int kParts = 8;
-  static constexpr int kReports = 32;
+  static constexpr int kReports = kMostPushParts;
   static constexpr int kKernelMessages = 128;
   static constexpr size_t kKernelGrain = 16;
   static constexpr size_t kGrain = 256;
@@ -86,8 +87,13 @@ struct ScratchLayout {
   [[nodiscard]] size_t push_counters(Wire wire) const noexcept {
     return begin_of_push(push_index(wire));
   }
+  [[nodiscard]] size_t push_flags(Wire wire) const noexcept { return push_counters(wire) + kGrain; }
   [[nodiscard]] size_t push_words(Wire wire) const noexcept {
     return words_behind(push_counters(wire), facts_of(wire));
+  }
+  /// push_parts() is the number of thread blocks with slots: fewer in a small scratch.
+  [[nodiscard]] int push_parts(Wire wire) const noexcept {
+    return parts_of(facts_of(wire), push_words(wire));
   }
   /// push_room() counts vectors of 16 bytes.
   [[nodiscard]] size_t push_room(Wire wire) const noexcept {
@@ -117,24 +123,36 @@ struct ScratchLayout {
   }
 
  private:
-  static constexpr size_t kPushShare = 8;    // a wire's slots take at most 1/8 of the scratch
   static constexpr size_t kKernelShare = 4;  // kernels have 1/4 of the inboxes
   [[nodiscard]] bool has(const PushFacts& wire) const noexcept { return !wire.lines || lines; }
   [[nodiscard]] size_t words_behind(size_t counters, const PushFacts& wire) const noexcept {
-    return counters + (has(wire) ? kGrain : 0);
+    if (!has(wire)) return counters;
+    const size_t flags = wire.flags ? pairs() * static_cast<size_t>(wire.parts) : 0;
+    return counters + kGrain + up(flags * sizeof(uint64_t));
+  }
+  [[nodiscard]] size_t share_of(const PushFacts& wire, size_t words) const noexcept {
+    return !has(wire) || bytes < words ? 0 : (bytes - words) / wire.share;
+  }
+  [[nodiscard]] int parts_of(const PushFacts& wire, size_t words) const noexcept {
+    int parts = wire.parts;
+    while (parts > 1 && share_of(wire, words) < pairs() * static_cast<size_t>(parts) * wire.bytes)
+      parts /= 2;
+    return parts;
+  }
+  [[nodiscard]] size_t slots(const PushFacts& wire, size_t words) const noexcept {
+    return pairs() * static_cast<size_t>(parts_of(wire, words));
   }
   [[nodiscard]] size_t begin_of_push(int index) const noexcept {
     size_t begin = up(words_end());
     for (int i = 0; i < index; ++i) {
       const PushFacts& wire = kPushFacts[static_cast<size_t>(i)];
       const size_t words = words_behind(begin, wire);
-      begin = up(words + pairs() * kParts * units_of(wire, words) * wire.bytes);
+      begin = up(words + slots(wire, words) * units_of(wire, words) * wire.bytes);
     }
     return begin;
   }
   [[nodiscard]] size_t units_of(const PushFacts& wire, size_t words) const noexcept {
-    if (!has(wire) || bytes < words) return 0;
-    return std::min((bytes - words) / kPushShare / (pairs() * kParts * wire.bytes), wire.most);
+    return std::min(share_of(wire, words) / (slots(wire, words) * wire.bytes), wire.most);
   }
   [[nodiscard]] size_t inboxes() const noexcept { return bytes - local() - local_bytes(); }
   [[nodiscard]] static size_t at(int rank, int set) noexcept {

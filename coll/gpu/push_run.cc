@@ -16,6 +16,7 @@ namespace {
 using enum Collective;
 
 constexpr size_t kVector = 16, kThreads = 256;
+constexpr size_t kBulkOfThread = 8;  // vectors in flight (bulk.cuh)
 constexpr uint64_t kRefresh = (uint64_t{1} << 24) - 1;
 
 MPI_Count vectors_of(size_t bytes) noexcept {
@@ -63,13 +64,6 @@ Hop hop_of(const Placed& placed, const Operation& operation) noexcept {
   return hop;
 }
 
-/// All ranks know all lengths, and no output overwrites unread input.
-bool has_all_blocks(const Operation& operation) noexcept {
-  if (operation.collective == kAllgather) return operation.output.counts != nullptr;
-  return operation.collective == kReduceScatter && operation.input.counts != nullptr &&
-         !operation.in_place && !operation.onto_own_block;
-}
-
 /// The rank with the most blocks counts, so that all ranks decide alike.
 size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
   const auto ranks = static_cast<size_t>(schedule.ranks);
@@ -79,17 +73,25 @@ size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
 
 }  // namespace
 
+bool PushRun::has_all_blocks(const Operation& operation) noexcept {
+  if (!operation.irregular) return true;
+  if (operation.collective == kAllgather) return operation.output.counts != nullptr;
+  return operation.collective == kReduceScatter && operation.input.counts != nullptr &&
+         !operation.in_place && !operation.onto_own_block;
+}
+
 size_t PushRun::largest(const Placed& placed, const Operation& operation) noexcept {
   const Pieces pieces(operation, placed, Pieces::in_one_pass());
   return static_cast<size_t>(pieces.total() * pieces.element());
 }
 
-const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
-                             const Operation& operation) noexcept {
+const char* PushRun::why_not(const GpuTeam& team, const Placed& placed, const Operation& operation,
+                             Wire wire) noexcept {
   if (team.kernels.parts() == 0) return team.kernels.why_none();
   if (!serves(placed, operation.collective)) return "the algorithm takes several hops";
   if (operation.collective == kBarrier) return nullptr;
-  if (operation.irregular && !has_all_blocks(operation)) return "blocks differ";
+  if (!has_all_blocks(operation)) return "blocks differ";
+  if (facts_of(wire).flags) return nullptr;  // a chunk fits the scratch
   const size_t block = room_of(largest(placed, operation));
   if (block * most_blocks(placed.schedule, operation.collective) >
       team.memory.layout().local_bytes())
@@ -116,16 +118,23 @@ size_t PushRun::block_bytes() const noexcept {
 }
 
 int PushRun::blocks() const noexcept {
-  const MPI_Count wanted = (vectors_of(block_bytes()) + static_cast<MPI_Count>(kThreads) - 1) /
-                           static_cast<MPI_Count>(kThreads);
-  return static_cast<int>(std::min<MPI_Count>(wanted, team_.kernels.parts()));
+  const PushFacts& wire = facts_of(wire_);
+  const auto each = static_cast<MPI_Count>(wire.flags ? kThreads * kBulkOfThread : kThreads);
+  const MPI_Count wanted = (vectors_of(block_bytes()) + each - 1) / each;
+  return static_cast<int>(
+      std::min<MPI_Count>(wanted, team_.kernels.parts(team_.memory.layout().push_parts(wire_))));
 }
 
 size_t PushRun::room() const noexcept { return team_.memory.layout().push_room(wire_); }
 
+// A chunk of large data also fits the local memory, in case some rank packs.
 MPI_Count PushRun::chunk() const noexcept {
   auto most = static_cast<MPI_Count>(room() * kVector) * blocks();
   if (placed_.has(kTwoHops)) most *= team_.memory.ranks();
+  const size_t local =
+      team_.memory.layout().local_bytes() / most_blocks(placed_.schedule, operation_.collective);
+  if (facts_of(wire_).flags)
+    most = std::min(most, static_cast<MPI_Count>(local / kVector * kVector));
   return std::min(most, static_cast<MPI_Count>(bytes()));
 }
 
@@ -138,34 +147,63 @@ Failure PushRun::run() {
   InStream call(team_, job_);
   describe();
   if (operation_.collective != kBarrier) describe_data();
-  for (int32_t block = 0; in_.packed && block < in_.blocks; ++block) move(in_, block, true);
-  if (!job_.failed()) {
-    arguments_.call = team_.waits.note({&placed_, 0, 0}, call.captured());
-    job_.mark();
-    cuda::Kernels& kernels = *team_.memory.device().kernels();
-    job_.note("cuLaunchKernel", kernels.push(job_.stream(), wire_, arguments_, blocks()));
+  arguments_.call = team_.waits.note({&placed_, 0, 0}, call.captured());
+  const size_t all = bytes();
+  arguments_.chunks = 1;
+  if (!in_.packed && !out_.packed) {
+    if (all > 0) arguments_.chunks = (arguments_.bytes - 1) / arguments_.chunk + 1;
+    launch();
+  } else {
+    for (size_t before = 0; before < all && !job_.failed();
+         before += static_cast<size_t>(arguments_.chunk))
+      launch_chunk(before);
   }
-  for (int32_t block = 0; out_.packed && block < out_.blocks && !job_.failed(); ++block)
-    move(out_, block, false);
   return call.end(operation_.collective);
 }
 
-void PushRun::move(const KernelSide& side, int32_t block, bool in) {
+void PushRun::launch() {
+  if (job_.failed()) return;
+  job_.mark();
+  cuda::Kernels& kernels = *team_.memory.device().kernels();
+  job_.note("cuLaunchKernel", kernels.push(job_.stream(), wire_, arguments_, blocks()));
+}
+
+void PushRun::launch_chunk(size_t before) {
+  for (int32_t block = 0; in_.packed && block < in_.blocks; ++block) move(in_, block, before, true);
+  cuda::PushArguments& a = arguments_;
+  const auto step = static_cast<int64_t>(before > 0 ? a.chunk : 0);
+  if (!in_.packed && a.input != nullptr) a.input += step;
+  if (!out_.packed && a.output != nullptr) a.output += step;
+  a.bytes -= step;
+  if (a.tabled != 0) describe_lengths(before);
+  launch();
+  for (int32_t block = 0; out_.packed && block < out_.blocks && !job_.failed(); ++block)
+    move(out_, block, before, false);
+}
+
+size_t PushRun::length_of(int32_t block, size_t before) const noexcept {
+  const auto length = arguments_.tabled == 0
+                          ? bytes()
+                          : static_cast<size_t>(pieces_.block_units(block) * pieces_.element());
+  return length - std::min(length, before);
+}
+
+void PushRun::move(const KernelSide& side, int32_t block, size_t before, bool in) {
   const core::Data data = pieces_.users(side.space, block, 0).data;
   const int32_t which = side.blocks == 1 ? team_.memory.rank() : block;
-  const size_t length =
-      arguments_.tabled == 0 ? bytes() : static_cast<size_t>(arguments_.table[which].length);
+  const size_t length = std::min(length_of(which, before), static_cast<size_t>(arguments_.chunk));
   if (length == 0) return;
   std::byte* const here = local(&side == &in_ ? block : in_.blocks + block);
   if (in)
-    core::pack(job_, data, 0, here, length);
+    core::pack(job_, data, before, here, length);
   else
-    core::unpack(job_, data, 0, here, length);
+    core::unpack(job_, data, before, here, length);
 }
 
 std::byte* PushRun::local(int32_t block) const noexcept {
-  return team_.memory.at(team_.memory.rank(), team_.memory.layout().local() +
-                                                  static_cast<size_t>(block) * room_of(bytes()));
+  return team_.memory.at(team_.memory.rank(),
+                         team_.memory.layout().local() +
+                             static_cast<size_t>(block) * static_cast<size_t>(arguments_.chunk));
 }
 
 void PushRun::describe() noexcept {
@@ -176,33 +214,35 @@ void PushRun::describe() noexcept {
   team_.memory.write_bases(a.bases);
   a.reports = team_.reports.kernels();
   a.words = at(layout.push_words(wire_));
+  a.flags = at(layout.push_flags(wire_));
   a.counters = at(layout.push_counters(wire_));
   a.abort_word = at(ScratchLayout::abort());
   a.room = at(room());
   a.refresh = kRefresh;
   a.ranks = team_.memory.ranks();
   a.rank = team_.memory.rank();
-  a.parts = ScratchLayout::kParts;
+  a.parts = team_.memory.layout().push_parts(wire_);
   a.to = hop.to;
   a.from = hop.from;
   a.last = hop.last;
   a.spread = hop.spreads ? 1 : 0;
   a.what = cuda::PushArguments::kBarrier;
+  // Packets cut their data into passes of `room`.
+  a.chunk = static_cast<int64_t>(
+      std::max(room_of(static_cast<size_t>(facts_of(wire_).flags ? chunk() : bytes())), kVector));
 }
 
 /// Input or output is null if the rank sends or receives nothing.
 void PushRun::describe_data() noexcept {
   cuda::PushArguments& a = arguments_;
-  a.bytes = static_cast<int64_t>(block_bytes());
-  a.total = static_cast<int64_t>(bytes());
+  a.bytes = static_cast<int64_t>(bytes());
   a.what = cuda::PushArguments::kCopy;
-  if (operation_.irregular) describe_lengths();
+  if (operation_.irregular) describe_lengths(0);
   const bool swaps = operation_.collective == kBcast;  // a bcast's input is the root's output
   if (a.to != cuda::PushArguments::kNoRank || (!swaps && keeps_own()))
     a.input = describe_side(&in_, swaps ? Space::kOutput : Space::kInput, &a.input_stride);
   if (a.from != cuda::PushArguments::kNoRank || (!swaps && keeps_own()))
     a.output = describe_side(&out_, Space::kOutput, &a.output_stride);
-  if (a.spread != 0) a.input_stride = a.output_stride = a.bytes;
   if (!reduces(operation_.collective)) return;
   const auto plan = core::device_reduction(*operation_.op, *operation_.input.type);
   a.what = cuda::PushArguments::kReduce;
@@ -210,12 +250,11 @@ void PushRun::describe_data() noexcept {
   a.operation = static_cast<int32_t>(plan->operation);
 }
 
-void PushRun::describe_lengths() noexcept {
+void PushRun::describe_lengths(size_t before) noexcept {
   const bool gathers = operation_.collective == kAllgather;
   arguments_.tabled = gathers ? cuda::PushArguments::kOutput : cuda::PushArguments::kInput;
   for (int32_t block = 0; block < team_.memory.ranks(); ++block)
-    arguments_.table[block].length =
-        static_cast<int64_t>(pieces_.block_units(block) * pieces_.element());
+    arguments_.table[block].length = static_cast<int64_t>(length_of(block, before));
 }
 
 bool PushRun::keeps_own() const noexcept {
@@ -231,10 +270,10 @@ char* PushRun::describe_side(KernelSide* side, Space space, int64_t* stride) noe
   const bool many = side->blocks > 1;
   for (int32_t block = 0; arguments_.tabled != 0 && many && block < side->blocks; ++block)
     arguments_.table[block].offset = side->packed
-                                         ? block * static_cast<int64_t>(room_of(bytes()))
+                                         ? block * arguments_.chunk
                                          : pieces_.users(space, block, 0).first() - first.first();
   if (side->packed) {
-    if (many) *stride = static_cast<int64_t>(room_of(bytes()));
+    if (many) *stride = arguments_.chunk;
     return reinterpret_cast<char*>(local(side == &in_ ? 0 : in_.blocks));
   }
   if (many) *stride = pieces_.users(space, 1, 0).first() - first.first();

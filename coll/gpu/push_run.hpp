@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PushRun: a small operation as a single kernel. Each rank pushes LL or LL128 packets to peers and
-// builds the result from arriving packets, in a single hop, or two for an allreduce.
+// PushRun: an operation as a single kernel. Each rank pushes LL or LL128 packets, or plain data, to
+// peers and builds the result from arriving data, in a single hop, or two for an allreduce. Large
+// data that must be packed takes a kernel per chunk.
 #pragma once
 
 #include "coll/engine/operation.hpp"
@@ -16,7 +17,9 @@ class PushRun {
           uint64_t timeout, Wire wire) noexcept;
   /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
-                                           const Operation& operation) noexcept;
+                                           const Operation& operation, Wire wire) noexcept;
+  /// Whether blocks are alike, or all ranks know all lengths and no output overwrites unread input.
+  [[nodiscard]] static bool has_all_blocks(const Operation& operation) noexcept;
   [[nodiscard]] static size_t largest(const Placed& placed, const Operation& operation) noexcept;
   [[nodiscard]] Failure run();
   [[nodiscard]] int blocks() const noexcept;
@@ -37,9 +40,12 @@ class PushRun {
   [[nodiscard]] bool keeps_own() const noexcept;
   void describe() noexcept;
   void describe_data() noexcept;
-  void describe_lengths() noexcept;
+  void describe_lengths(size_t before) noexcept;
   [[nodiscard]] char* describe_side(KernelSide* side, Space space, int64_t* stride) noexcept;
-  void move(const KernelSide& side, int32_t block, bool in);
+  void launch_chunk(size_t before);
+  void launch();
+  void move(const KernelSide& side, int32_t block, size_t before, bool in);
+  [[nodiscard]] size_t length_of(int32_t block, size_t before) const noexcept;
   [[nodiscard]] std::byte* local(int32_t block) const noexcept;
 
   GpuTeam& team_;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 
 #include "base/wire.hpp"
@@ -18,12 +19,17 @@ struct PushLimit {
   const char* within;
 };
 
+inline constexpr int kMostPushParts = 32;
+
 struct PushFacts {
   Wire wire;
   const char* name;
   PushLimit one_hop, two_hops;
   size_t vectors, bytes;   // 16-byte vectors of data in a unit; bytes of a unit in a slot
-  size_t most;             // units per slot; a wire's slots take at most 1/8 of the scratch
+  size_t most;             // units per slot
+  size_t share;            // a wire's slots take at most 1/share of the scratch
+  int parts;               // most thread blocks
+  bool flags;              // a flag per slot, outside the slot
   bool lines;              // needs NVLink, because 128-byte packets must arrive whole (lines.hpp)
   const char* no_barrier;  // the reason against barriers, or null
 };
@@ -35,18 +41,36 @@ inline constexpr std::array kPushFacts = {
               {256 << 10, "more than 256 KiB", "two hops of at most 256 KiB"},
               1,
               32,
-              512,
+              256,
+              8,
+              16,
+              false,
               false,
               nullptr},
-    // 36 units hold 1 MiB on 8 ranks in two hops.
+    // 18 units hold 1 MiB on 8 ranks in two hops.
     PushFacts{Wire::kLl128,
               "LL128",
               {256 << 10, "more than 256 KiB", "one hop of at most 256 KiB over NVLink"},
               {1 << 20, "more than 1 MiB", "two hops of at most 1 MiB over NVLink"},
               30,
               512,
-              36,
+              18,
+              8,
+              16,
+              false,
               true,
+              "a barrier has no data"},
+    PushFacts{Wire::kBulk,
+              "bulk",
+              {SIZE_MAX, "", "one hop of any size"},
+              {SIZE_MAX, "", "two hops of any size"},
+              8,
+              128,
+              1024,
+              4,
+              kMostPushParts,
+              true,
+              false,
               "a barrier has no data"},
 };
 inline constexpr int kPushes = static_cast<int>(kPushFacts.size());

@@ -124,28 +124,35 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
   const bool ordinary = use == Use::kOrdinary;
   GpuTeam* const twin = ordinary ? nullptr : team.twin().get();
   struct TeamPlaces {
-    int team, twin;
+    int team, twin, spare;  // spare: with those of the team
   } mine{};
-  if (ordinary)
+  const int cap = static_cast<int>(process.params.gpu_blocks);
+  wanted = std::min(wanted, cap);
+  if (ordinary) {
     mine.team = std::min(wanted, residency.ordinary(most_wanted(device), most));
-  else
-    mine.team = team.kernels.places(residency).take(wanted, most);
+    mine.spare = mine.team;
+  } else {
+    cuda::Residency::Share& places = team.kernels.places(residency);
+    mine.team = places.take(wanted, most);
+    mine.spare = std::max(mine.team, places.take_spare(std::min(cap, kMostPushParts), most));
+  }
   if (twin != nullptr) mine.twin = twin->kernels.places(residency).take_spare(kPlacesOfTwin, most);
   std::vector<TeamPlaces> of_all(all.size());
   executions_.gather(communicator, &mine, of_all.data(), sizeof mine, kMakingTeam);
   for (const TeamPlaces& one : of_all)
-    mine = {std::min(mine.team, one.team), std::min(mine.twin, one.twin)};
+    mine = {std::min(mine.team, one.team), std::min(mine.twin, one.twin),
+            std::min(mine.spare, one.spare)};
   const int fewest = mine.team;
-  team.kernels.places(residency).keep(ordinary ? 0 : fewest);
-  team.kernels.set_parts(std::min(fewest, static_cast<int>(ScratchLayout::kParts)));
+  team.kernels.places(residency).keep(ordinary ? 0 : mine.spare);
+  team.kernels.set_parts(std::min(fewest, static_cast<int>(ScratchLayout::kParts)), mine.spare);
   if (twin != nullptr) {
     twin->kernels.places(residency).keep(mine.twin);
-    twin->kernels.set_parts(mine.twin);
+    twin->kernels.set_parts(mine.twin, mine.twin);
   }
   if (team.multicast() != nullptr) team.multicast()->limit_blocks(fewest);
   if (fewest == 0 && team.kernels.share_gpu())
     *why_not = std::string("ranks share a GPU, and ") + team.kernels.why_none();
-  if (fewest < ScratchLayout::kParts && team.kernels.on_all_ranks())
+  if (fewest < std::min<int>(cap, ScratchLayout::kParts) && team.kernels.on_all_ranks())
     process.gpus.tell_choice(
         process.explain,
         strf("waiting kernels of %s have %d thread blocks, not %d: all must fit the GPU of "
@@ -267,7 +274,8 @@ std::shared_ptr<GpuTeam> GpuTeams::make(core::Communicator& communicator, const 
     if (why_not->empty() && !add_multicast(communicator, *team, places))
       *why_not = "a trial of the switch failed: " + team->no_multicast();
     if (team->multicast() == nullptr && plan.use == Use::kEnqueued)
-      team->kernels.places(process.gpus.residency(plan.device->uuid)).keep(team->kernels.parts());
+      team->kernels.places(process.gpus.residency(plan.device->uuid))
+          .keep(team->kernels.parts(kMostPushParts));
   }
   if (!why_not->empty()) {
     dissolve(communicator, team);

@@ -5,6 +5,7 @@
 // reads.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -28,7 +29,12 @@ class WaitingKernels {
   /// parts() is the number of thread blocks per kernel, resident on all ranks' devices beside all
   /// other teams'. 0: see why_none().
   [[nodiscard]] int parts() const noexcept { return parts_; }
-  void set_parts(int parts) noexcept { parts_ = parts; }
+  /// parts(most) exceeds parts() where places were spare.
+  [[nodiscard]] int parts(int most) const noexcept { return std::min(most, with_spare_); }
+  void set_parts(int parts, int with_spare) noexcept {
+    parts_ = parts;
+    with_spare_ = with_spare;
+  }
   [[nodiscard]] const char* why_none() const noexcept {
     return on_all_ranks_ ? "waiting kernels of other communicators have all places of a rank's GPU"
                          : "a rank has no kernels";
@@ -46,7 +52,7 @@ class WaitingKernels {
 
  private:
   bool on_all_ranks_ = false, share_gpu_ = false;
-  int parts_ = 0;
+  int parts_ = 0, with_spare_ = 0;
   std::unique_ptr<cuda::Residency::Share> places_;
 };
 

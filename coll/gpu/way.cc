@@ -31,14 +31,25 @@ const char* why_not_of(const GpuTeam& team, const PushFacts& wire) noexcept {
   return wire.lines && !team.no_lines().empty() ? team.no_lines().c_str() : nullptr;
 }
 
+// With few thread blocks in flight, copies are faster; modelled, not measured.
+const char* why_too_few(const GpuTeam& team, const PushFacts& wire) noexcept {
+  constexpr int kLeast = 4;
+  return wire.flags && team.kernels.parts(kMostPushParts) < kLeast
+             ? "fewer than 4 thread blocks are free"
+             : nullptr;
+}
+
 const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushFacts& wire,
                         const Placed& placed, const Operation& operation, size_t bytes) noexcept {
   if (excludes(asked, wire)) return kAsked;
   if (operation.collective == Collective::kBarrier && wire.no_barrier != nullptr)
     return wire.no_barrier;
   const PushLimit& limit = limit_of(wire, placed.has(kTwoHops));
-  if (asked.wire != wire.wire && bytes > limit.bytes) return limit.beyond;
-  const char* const why = PushRun::why_not(team, placed, operation);
+  if (asked.wire != wire.wire) {
+    if (bytes > limit.bytes) return limit.beyond;
+    if (const char* why = why_too_few(team, wire); why != nullptr) return why;
+  }
+  const char* const why = PushRun::why_not(team, placed, operation, wire.wire);
   return why != nullptr ? why : why_not_of(team, wire);
 }
 
@@ -71,7 +82,7 @@ Programs::Stored* program_for(GpuTeam& team, const Placed& placed, const Operati
 const char* why_no_gain(const GpuTeam& team, const Operation& operation, size_t bytes) noexcept {
   size_t small = 0;
   for (const auto& facts : kPushFacts)
-    small = std::max(small, limit_of(facts, splits(operation.collective)).bytes);
+    if (!facts.flags) small = std::max(small, limit_of(facts, splits(operation.collective)).bytes);
   if (!reduces(operation.collective)) return "copy engines are as fast when nothing is reduced";
   if (bytes <= small) return "the data is small";
   return team.memory.ranks() < kLeastToMulticast ? "with two ranks a switch saves nothing"
@@ -100,7 +111,8 @@ std::string reason_in_words(const char* why, const AskedWire& asked, const std::
 std::string Way::in_words(const std::string& asker) const {
   std::string words = why != nullptr ? reason_in_words(why, asked, asker) : failure;
   if (engine == kKernel) words = strf("no %s: %s", kPushFacts[0].name, words.c_str());
-  for (int i = 1; i < kPushes && engine != kPush; ++i)
+  const int refused = engine == kPush ? push_index(wire) : kPushes;
+  for (int i = 1; i < refused; ++i)
     if (no_push[i] != nullptr && (why == nullptr || std::strcmp(why, no_push[i]) != 0))
       words += strf("; no %s: %s", kPushFacts[static_cast<size_t>(i)].name,
                     reason_in_words(no_push[i], asked, asker).c_str());
@@ -157,11 +169,15 @@ const char* why_no_wire(const GpuTeam& team, const Params& params, const AskedWi
   return push_index(wire) < 0 ? nullptr : why_not_of(team, facts_of(wire));
 }
 
-Wires model_wires(const GpuTeam& team, const AskedWire& asked, const Operation& operation,
-                  const Question& question, const char* no_multimem) noexcept {
+Wires model_wires(const GpuTeam& team, const Params& params, const AskedWire& asked,
+                  const Operation& operation, const Question& question,
+                  const char* no_multimem) noexcept {
   Wires wires;
+  const bool any_size = prefers_kernels(team, params, 0);
   for (const PushFacts& wire : kPushFacts)
-    if (question.kernels && why_not_of(team, wire) == nullptr && !excludes(asked, wire))
+    if ((wire.flags ? any_size && PushRun::has_all_blocks(operation) : question.kernels) &&
+        why_not_of(team, wire) == nullptr && why_too_few(team, wire) == nullptr &&
+        !excludes(asked, wire))
       wires.add(wire.wire);
   if (no_multimem == nullptr &&
       (asked.wire == Wire::kMultimem || why_no_gain(team, operation, question.bytes) == nullptr))
@@ -205,6 +221,8 @@ Way way_of_others(GpuTeam& team, const Params& params, const Placed& placed,
     return by_stream(team, std::move(way));
   }
   if (!prefers_kernels(team, params, bytes) && !asked.brings_kernels()) {
+    Way push = by_push(team, asked, placed, operation, bytes);
+    if (push.engine == Way::kPush) return push;
     way.why = "more than 1 MiB";
     return by_stream(team, std::move(way));
   }

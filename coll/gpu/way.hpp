@@ -58,7 +58,7 @@ struct Way {
                                       const char* no_multimem) noexcept;
 [[nodiscard]] std::string reason_in_words(const char* why, const AskedWire& asked,
                                           const std::string& asker);
-[[nodiscard]] Wires model_wires(const GpuTeam& team, const AskedWire& asked,
+[[nodiscard]] Wires model_wires(const GpuTeam& team, const Params& params, const AskedWire& asked,
                                 const Operation& operation, const Question& question,
                                 const char* no_multimem) noexcept;
 /// way_of() requires the same calls on all ranks, captured or not, and may reserve device memory

@@ -90,7 +90,7 @@ bool set_figure(const std::vector<std::string>& words, Model* model) {
 
 constexpr const char* kForm =
     "collective ranks bytes algorithm [one_host|many_hosts|streams|kernels] "
-    "[wire simple|ll|ll128|multimem]";
+    "[wire simple|ll|ll128|bulk|multimem]";
 
 void restrict_to(const std::string& word, Rule* rule) {
   if (word == "one_host")

@@ -159,6 +159,8 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "reduces")                                                                                     \
   X(gpu_scratch, "TERN_GPU_SCRATCH", Size, 33554432, between(1048576, 1099511627776), shared(),    \
     "bytes of device memory per rank and communicator for enqueued collectives in flight")         \
+  X(gpu_blocks, "TERN_GPU_BLOCKS", Count, 32, between(1, 32), shared(),                            \
+    "most thread blocks of a collective's kernel. Fewer leave processors for computation")         \
   X(gpu_timeout, "TERN_GPU_TIMEOUT", Seconds, 30000000, between(0, 86400000000), own(),            \
     "enqueued collectives: after this time, report the rank for which a stream waits. 0: never")   \
   X(channels, "TERN_CHANNELS", Count, 0, between(0, 8), own(),                                     \

@@ -35,7 +35,7 @@ failing_suite() {
   stubs && printf 'suite_lint() { echo "1 passed, 2 failed, 3 skipped"; false; }\n' >>"$work/stubs/tree/tests/suites.sh"
   with_stubs check lint
 }
-# The list of failures: the suite, the FAIL line, and the reason, but not each line below it.
+# The list has the suite, the FAIL line and the reason.
 failures_at_the_end() {
   stubs && stub "$work/stubs/tree/tests/listed" : && cat >>"$work/stubs/tree/tests/suites.sh" <<'SUITE'
 suite_lint() {

@@ -207,6 +207,8 @@ unit_alone += tests/unit/cuda/multicast_kernel_test
 tests_unit_cuda_multicast_kernel_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 unit_alone += tests/unit/cuda/exchange_kernel_test
 tests_unit_cuda_exchange_kernel_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
+unit_alone += tests/unit/cuda/push_bulk_test
+tests_unit_cuda_push_bulk_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 unit_alone += tests/unit/cuda/push_lines_test
 tests_unit_cuda_push_lines_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 # On the software driver.

@@ -234,10 +234,11 @@ struct PushArguments {
   KernelReport* reports;
   const char* input;  // the vector, or the block for rank 0; null: none, or not part of the result
   char* output;       // the result, or its block from rank 0; null: none
-  int64_t bytes;
-  int64_t total;  // with `spread`: of the vector, whose blocks have `bytes` except the last
+  int64_t bytes;          // of the vector or of each block
+  int64_t chunk, chunks;  // bytes, a multiple of 16; each chunk is like a call of its own
   int64_t input_stride, output_stride;  // between blocks; 0: the same block for all ranks
   int64_t words, counters;  // of the wire: slots [set][rank][part]; pass counters [part]
+  int64_t flags;            // bulk: [set][rank][part]
   int64_t abort_word;
   int64_t room;  // vectors of 16 bytes per slot; LL128: a multiple of 30
   uint64_t timeout;
@@ -247,7 +248,7 @@ struct PushArguments {
   int32_t what;
   int32_t to, from;  // destination and source of data: a rank or a constant; `to` is not kBelow
   int32_t last;
-  int32_t spread;
+  int32_t spread;  // each rank reduces a part of the vector
   int32_t kernel;
   int32_t operation;
   uint32_t call;

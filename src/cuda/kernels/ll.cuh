@@ -36,6 +36,7 @@ struct LlWire {
   TERN_DEVICE static int64_t bytes_of(int64_t room) { return room * kLlBytes; }
   TERN_DEVICE static bool all(bool mine) { return mine; }
   TERN_DEVICE static bool is_first() { return true; }
+  TERN_DEVICE static int least(int mine) { return mine; }
 
   class Turn {
    public:
@@ -49,6 +50,22 @@ struct LlWire {
     int64_t vector_;
   };
 
+  struct Seen {
+    uint64_t words[kLlWords];
+  };
+  [[nodiscard]] TERN_DEVICE static bool is_whole(const Seen& seen, Flag flag) {
+    uint32_t flags[kLlWords];
+    TERN_UNROLL
+    for (int j = 0; j < kLlWords; ++j) flags[j] = static_cast<uint32_t>(seen.words[j] >> 32);
+    return Flags::all(flags, flag);
+  }
+  [[nodiscard]] TERN_DEVICE static Vector value_of(const Seen& seen) {
+    Vector value;
+    TERN_UNROLL
+    for (int j = 0; j < kLlWords; ++j) value.words[j] = static_cast<uint32_t>(seen.words[j]);
+    return value;
+  }
+
   struct Slot {
     uint64_t* words;
     int64_t room;
@@ -61,24 +78,16 @@ struct LlWire {
         ptx::store_relaxed_system(words + j * room + turn.vector(),
                                   value.words[j] | static_cast<uint64_t>(flag) << 32);
     }
-    [[nodiscard]] TERN_DEVICE bool get(const Turn& turn, Flag flag, Vector* value) const {
-      return get(turn.vector(), flag, value);
-    }
-    [[nodiscard]] TERN_DEVICE bool get(int64_t i, Flag flag, Vector* value) const {
-      uint64_t found[kLlWords];
-      uint32_t flags[kLlWords];
+    [[nodiscard]] TERN_DEVICE Seen look(const Turn& turn) const { return look(turn.vector()); }
+    [[nodiscard]] TERN_DEVICE Seen look(int64_t i) const {
+      Seen seen;
       TERN_UNROLL
-      for (int j = 0; j < kLlWords; ++j) found[j] = ptx::load_relaxed_system(words + j * room + i);
-      TERN_UNROLL
-      for (int j = 0; j < kLlWords; ++j) {
-        value->words[j] = static_cast<uint32_t>(found[j]);
-        flags[j] = static_cast<uint32_t>(found[j] >> 32);
-      }
-      return Flags::all(flags, flag);
+      for (int j = 0; j < kLlWords; ++j)
+        seen.words[j] = ptx::load_relaxed_system(words + j * room + i);
+      return seen;
     }
     [[nodiscard]] TERN_DEVICE bool has_begun(Flag flag) const {
-      Vector nothing;
-      return get(int64_t{0}, flag, &nothing);
+      return is_whole(look(int64_t{0}), flag);
     }
   };
 };

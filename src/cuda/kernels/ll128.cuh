@@ -38,6 +38,14 @@ struct LinesWire {
   }
   TERN_DEVICE static bool all(bool mine) { return __all_sync(kAll, mine ? 1 : 0) != 0; }
   TERN_DEVICE static bool is_first() { return lane() == 0; }
+  TERN_DEVICE static int least(int mine) {
+    TERN_UNROLL
+    for (int apart = kWarp / 2; apart > 0; apart /= 2) {
+      const int other = __shfl_xor_sync(kAll, mine, apart);
+      mine = other < mine ? other : mine;
+    }
+    return mine;
+  }
   TERN_DEVICE static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
 
   /// A warp takes four packets per turn, a thread a vector.
@@ -57,6 +65,23 @@ struct LinesWire {
     int64_t first_;
   };
 
+  using Seen = Vector;
+  /// For all(): only threads with a flag return false.
+  [[nodiscard]] TERN_DEVICE static bool is_whole(const Seen& seen, Flag flag) {
+    const uint64_t found = seen.words[2] | static_cast<uint64_t>(seen.words[3]) << 32;
+    const bool is_flag = lane() % 8 == 7 && Lines::counts(lane() / 8);
+    return !is_flag || found == flag;
+  }
+  [[nodiscard]] TERN_DEVICE static Vector value_of(const Seen& seen) {
+    Vector value = seen;
+    const uint32_t half[2] = {__shfl_xor_sync(kAll, seen.words[0], 8),
+                              __shfl_xor_sync(kAll, seen.words[1], 8)};
+    if (lane() % 16 != 7) return value;
+    value.words[2] = half[0];
+    value.words[3] = half[1];
+    return value;
+  }
+
   struct Slot {
     Vector* pieces;
     TERN_DEVICE Slot(char* at, int64_t /*room*/) : pieces(reinterpret_cast<Vector*>(at)) {}
@@ -74,19 +99,8 @@ struct LinesWire {
       }
       ptx::store_line(pieces + turn.piece(), piece);
     }
-    /// Returns false in all threads of the warp if packets are missing.
-    [[nodiscard]] TERN_DEVICE bool get(const Turn& turn, Flag flag, Vector* value) const {
-      const Vector piece = ptx::load_line(pieces + turn.piece());
-      const uint64_t found = piece.words[2] | static_cast<uint64_t>(piece.words[3]) << 32;
-      const bool is_flag = lane() % 8 == 7 && Lines::counts(lane() / 8);
-      if (!all(!is_flag || found == flag)) return false;
-      *value = piece;
-      const uint32_t half[2] = {__shfl_xor_sync(kAll, piece.words[0], 8),
-                                __shfl_xor_sync(kAll, piece.words[1], 8)};
-      if (lane() % 16 != 7) return true;
-      value->words[2] = half[0];
-      value->words[3] = half[1];
-      return true;
+    [[nodiscard]] TERN_DEVICE Seen look(const Turn& turn) const {
+      return ptx::load_line(pieces + turn.piece());
     }
     /// Whether the first packet has arrived. For a single thread, without the data.
     [[nodiscard]] TERN_DEVICE bool has_begun(Flag flag) const {

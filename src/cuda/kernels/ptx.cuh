@@ -129,6 +129,11 @@ TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
   fence_system();
   store_relaxed_system(word, value);
 }
+/// A flag behind fence_system(), and a look at a flag before fence_system().
+TERN_DEVICE void store_behind_fence(uint64_t* word, uint64_t value) {
+  store_relaxed_system(word, value);
+}
+TERN_DEVICE uint64_t load_before_fence(const uint64_t* word) { return load_relaxed_system(word); }
 TERN_DEVICE uint64_t nanoseconds() {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -229,6 +234,14 @@ TERN_DEVICE void fence_alias() {}
 // The host uses a release store instead of fence and store, because TSan does not model fences.
 TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
   store_release_system(word, value);
+}
+TERN_DEVICE void store_behind_fence(uint64_t* word, uint64_t value) {
+  if (softcuda::is_weak(word)) return store_relaxed_system(word, value);
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+TERN_DEVICE uint64_t load_before_fence(const uint64_t* word) {
+  softcuda::block_memory().settle(word);
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 TERN_DEVICE uint64_t nanoseconds() {
 #if defined(TERN_HOST_KERNELS)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small collectives in one hop, and allreduce in two, over LL and LL128.
+// Collectives in one hop, and allreduce in two, over LL, LL128 and bulk.
+#include "cuda/kernels/bulk.cuh"
 #include "cuda/kernels/push.cuh"
 
 namespace tern::cuda {
@@ -12,6 +13,11 @@ TERN_KERNEL(tern_push, PushArguments, 256, together) {
 TERN_KERNEL(tern_push_lines, PushArguments, 256, together) {
   TERN_SHARED(PushShared, shared);
   Pusher<LinesWire<EveryLine>>(arguments, *shared).run();
+}
+
+TERN_KERNEL(tern_push_bulk, PushArguments, 256, together) {
+  TERN_SHARED(PushShared, shared);
+  BulkPusher<BulkOrder>(arguments, *shared).run();
 }
 
 }  // namespace tern::cuda

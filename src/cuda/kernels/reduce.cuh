@@ -131,11 +131,11 @@ TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks)
   }
 }
 
-/// Not inlined, because waiting kernels call reduce_alone() in several places. Wide elements use
-/// fewer vectors, because those kernels need registers for their state.
+/// Not inlined, because waiting kernels call reduce_alone() in several places. Wide elements
+/// and single bytes use fewer vectors, because those kernels need registers for their state.
 template <int kElement, class T, class... Operations>
 TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
-  constexpr int kVectors = kElement > 4 ? 1 : kElement > 1 ? 2 : 4;
+  constexpr int kVectors = kElement > 4 ? 1 : kElement > 1 || sizeof(T) == 1 ? 2 : 4;
   reduce<kVectors, kElement, T, Operations...>(a, 0, 1);
 }
 

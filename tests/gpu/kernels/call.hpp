@@ -9,17 +9,22 @@
 #include <string>
 #include <vector>
 
-#include "base/wire.hpp"
 #include "coll/engine/operation.hpp"
+#include "coll/gpu/push_wires.hpp"
 #include "tests/gpu/kernels/ranks.hpp"
 
 namespace tern::kernels_test {
 
 /// Columns of the table of rows and wires. kSimple: schedule programs (tern_interpret).
-enum class Column : uint8_t { kLl, kLl128, kSimple, kExchange, kMultimem };
-inline constexpr int kColumns = 5;
-inline constexpr std::array<const char*, kColumns> kColumnNames = {"ll", "ll128", "simple",
-                                                                   "exchange", "multimem"};
+enum class Column : uint8_t { kLl, kLl128, kBulk, kSimple, kExchange, kMultimem };
+inline constexpr int kColumns = 6;
+inline constexpr std::array<const char*, kColumns> kColumnNames = {
+    "ll", "ll128", "bulk", "simple", "exchange", "multimem"};
+/// The wire of a push column; null for the others.
+[[nodiscard]] inline const coll::PushFacts* push_of(Column column) noexcept {
+  const auto index = static_cast<size_t>(column);
+  return index < coll::kPushFacts.size() ? &coll::kPushFacts[index] : nullptr;
+}
 
 struct Line {
   coll::Collective what;

@@ -29,16 +29,17 @@ std::string Call::why_not() {
       return team_.no_multicast();
     const coll::Placed* const placed_here = placed(rank, &why);
     if (placed_here == nullptr) return why;
+    if (!placed_here->single_blocks) return "a step takes several blocks at once";
     words = coll::Pieces::why_not(operation);
     if (words != nullptr) return words;
     if (shape_.column == Column::kSimple)
       words = coll::KernelRun::why_not(team, *placed_here, operation);
     else if (shape_.column == Column::kMultimem)
       words = coll::MulticastRun::why_not(operation);
-    else if (shape_.column == Column::kLl128 && operation.collective == coll::Collective::kBarrier)
-      words = "a barrier has no data";
+    else if (operation.collective == coll::Collective::kBarrier)
+      words = push_of(shape_.column)->no_barrier;
     else
-      words = coll::PushRun::why_not(team, *placed_here, operation);
+      words = coll::PushRun::why_not(team, *placed_here, operation, push_of(shape_.column)->wire);
     if (words != nullptr) return words;
   }
   return {};
@@ -90,8 +91,9 @@ void Call::put_operation(Rank& rank) {
   switch (shape_.column) {
     case Column::kLl:
     case Column::kLl128:
+    case Column::kBulk:
       failure = coll::PushRun(team, *placed(number, &why), operation, job, timeout,
-                              shape_.column == Column::kLl ? Wire::kLl : Wire::kLl128)
+                              push_of(shape_.column)->wire)
                     .run();
       break;
     case Column::kSimple: {

@@ -28,7 +28,8 @@ std::string outcome(Machine& machine, const Options& options, const Shape& shape
 
 std::string check_late_ranks(Machine& machine, const Options& options) {
   constexpr uint64_t kTimeout = 5'000'000;  // ns; kernels give up after ten times as long
-  for (const Column column : {Column::kLl, Column::kLl128, Column::kSimple, Column::kExchange}) {
+  for (const Column column :
+       {Column::kLl, Column::kLl128, Column::kBulk, Column::kSimple, Column::kExchange}) {
     const char* const name = kColumnNames[static_cast<size_t>(column)];
     Shape shape;
     shape.column = column;

@@ -3,10 +3,10 @@
 // product contains none of this code.
 //
 //   flag     LL: one word of four is ignored           ll128: one line of four is ignored
-//            simple, exchange: no wait for data        multimem: a meeting begins one too early
-//   reuse    LL, LL128: a sender does not wait until all have read
+//            simple, exchange, bulk: no wait for data  multimem: a meeting begins one too early
+//   reuse    LL, LL128, bulk: a sender does not wait until all have read
 //            simple, exchange: no wait for the credit
-//   release  simple, exchange, multimem: no fence before the signal
+//   release  simple, exchange, multimem, bulk: no fence before the signal
 //   acquire  simple, exchange, multimem: no fence after the wait
 //
 // How: the kernels' waits are template parameters. Macros replace the fences and the accesses to
@@ -110,6 +110,7 @@ inline void multimem_signal(uint32_t* word, uint32_t value) {
 }  // namespace
 }  // namespace tern::cuda
 
+#include "cuda/kernels/bulk.cuh"
 #include "cuda/kernels/exchange.cuh"
 #include "cuda/kernels/interpret.cuh"
 #include "cuda/kernels/ll.cuh"
@@ -161,6 +162,16 @@ struct PlantedWords {
   }
 };
 
+struct PlantedOrder : BulkOrder {
+  TERN_DEVICE static void before_flags() {
+    static const bool plant = is_plant("release");
+    if (!plant) BulkOrder::before_flags();
+  }
+  TERN_DEVICE static bool is(uint64_t flag, uint64_t wanted, bool of_data) {
+    return (of_data ? kFlag : kReuse) || BulkOrder::is(flag, wanted, of_data);
+  }
+};
+
 }  // namespace
 }  // namespace tern::cuda
 
@@ -171,4 +182,5 @@ struct PlantedWords {
 #define AcquiringLook PlantedLook
 #define AllWaits PlantedWaits
 #define WordsInOrder PlantedWords
+#define BulkOrder PlantedOrder
 #include "tests/softcuda/shim/kernels_host.cc"

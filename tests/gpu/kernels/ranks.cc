@@ -164,7 +164,8 @@ void Ranks::share_blocks() {
 }
 
 void Ranks::use_blocks(int most) {
-  for (Rank& rank : all_) rank.team->kernels.set_parts(std::min(most, parts_));
+  for (Rank& rank : all_)
+    rank.team->kernels.set_parts(std::min(most, parts_), std::min(most, parts_));
 }
 
 std::string Ranks::add_multicast() {

@@ -41,9 +41,7 @@ std::vector<const coll::Algorithm*> rows_of(const Line& line, int ranks) {
     // The allreduce row two_shot has its own line.
     const bool is_line = line.what != kAllreduce || (std::strcmp(row.name, "two_shot") == 0) ==
                                                         (std::strcmp(line.row, "two_shot") == 0);
-    if (coll::has_schedule(row) && coll::can(row, question) && is_line &&
-        std::strcmp(row.name, "recursive_halving") != 0)
-      rows.push_back(&row);
+    if (coll::has_schedule(row) && coll::can(row, question) && is_line) rows.push_back(&row);
   }
   return rows;
 }
@@ -146,8 +144,7 @@ int64_t Rounds::draw_count(Random* random, const Shape& shape, Ranks& ranks) con
   const auto most = static_cast<int64_t>(options_.bytes / element) / blocks;
   // The loop halves the bytes of a slot, then of one pass of all blocks.
   size_t room = layout.kernel_part(layout.kernel_region());
-  if (shape.column == Column::kLl) room = layout.push_room(Wire::kLl) * 16;
-  if (shape.column == Column::kLl128) room = layout.push_room(Wire::kLl128) * 16;
+  if (const coll::PushFacts* wire = push_of(shape.column)) room = layout.push_room(wire->wire) * 16;
   const size_t parts = random->once_in(2) ? 1 : static_cast<size_t>(team.kernels.parts());
   const size_t times = random->once_in(2) ? 1 : static_cast<size_t>(ranks.count());
   const auto border = static_cast<int64_t>(room * parts * times / element);

@@ -20,11 +20,12 @@ run() {
 devices() { export SOFTCUDA_DEVICES=$1 SOFTCUDA_MULTICAST=$2; }
 
 missed=0
-for wire in ll ll128 simple exchange multimem; do
+for wire in ll ll128 bulk simple exchange multimem; do
   if [ $wire = multimem ]; then devices 4 on; else devices 1 off; fi
   run none $wire 10 || { echo "$wire: without a fault: $said"; exit 1; }
   case $wire in
     ll | ll128) plants="flag reuse" ;;
+    bulk) plants="flag release reuse" ;;
     multimem) plants="flag release acquire" ;;
     *) plants="flag reuse release acquire" ;;
   esac

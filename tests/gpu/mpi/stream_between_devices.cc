@@ -34,8 +34,10 @@ void without_the_host(const OnStream& on) {
   fill(send, kCount);
   send.put(on.queue);
   const auto batches = control().calls("cuStreamBatchMemOp_v2");
+  const auto launches = control().calls("cuLaunchKernel");
   OK(MPIX_Allreduce_enqueue(send.on_device(), recv.on_device(), kCount, MPI_INT, MPI_SUM, on.comm));
-  if (control().there() && control().calls("cuStreamBatchMemOp_v2") < batches + 4)
+  if (control().there() && control().calls("cuStreamBatchMemOp_v2") < batches + 4 &&
+      control().calls("cuLaunchKernel") == launches)
     FAIL("an allreduce is not done between the devices");
   recv.get(on.queue);
   on.sync();

@@ -135,7 +135,7 @@ void by_hint(const Heard& heard) {
   OK(MPI_Info_set(info, "tern_gpu_wire", "lll"));
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   SAYS(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &hinted), MPI_ERR_INFO_VALUE,
-       "the hint tern_gpu_wire is \"lll\"; allowed are auto, simple, ll, ll128, multimem");
+       "the hint tern_gpu_wire is \"lll\"; allowed are auto, simple, ll, ll128, bulk, multimem");
   OK(MPI_Info_set(info, "tern_gpu_wire", "ll"));
   OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &hinted));
   {

@@ -116,10 +116,12 @@ void BlockMemory::leave(size_t which) {
   put(gone.at, gone.value, gone.bytes);
 }
 
-// Parts of a line may leave together.
+// Parts of a line may leave together. Often the last store leaves first, as a flag would.
 void BlockMemory::drain_some() {
   if (stores_.empty() || (stores_.size() < 64 && random_below(4) != 0)) return;
-  const size_t chosen = random_below(stores_.size()), which = may_leave(chosen) ? chosen : 0;
+  const size_t last = stores_.size() - 1;
+  const size_t chosen = random_below(3) == 0 ? last : random_below(stores_.size());
+  const size_t which = may_leave(chosen) ? chosen : 0;
   const Store first = stores_[which];
   leave(which);
   const auto is_beside = [&](const Store& one) {

@@ -163,7 +163,7 @@ TEST(Params, NeighborAlgorithmsMayDiffer) {
 
 TEST(Params, RowsAreForUsers) {
   const std::vector<ParamRow> rows = Params::rows();
-  EXPECT_EQ(rows.size(), 45U);  // 25, three of the topology, two of measured collectives, five of
+  EXPECT_EQ(rows.size(), 46U);  // 25, three of the topology, two of measured collectives, five of
                                 // files, seven of networks, three of profile and trace
   for (const ParamRow& row : rows) {
     EXPECT_EQ(std::string(row.name).find('.'), std::string::npos) << row.name;
@@ -243,6 +243,7 @@ TEST(Params, AWordOfAnEnumIsTheValueOfItsPlace) {
                       {"simple", Wire::kSimple},
                       {"ll", Wire::kLl},
                       {"ll128", Wire::kLl128},
+                      {"bulk", Wire::kBulk},
                       {"multimem", Wire::kMultimem}});
   expect_words<GpuMulticast>("TERN_TEST.gpu_multicast", &Params::gpu_multicast,
                              {{"auto", GpuMulticast::kAuto}, {"off", GpuMulticast::kOff}});
@@ -313,7 +314,7 @@ TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
                   "TERN_CHECK, TERN_FT, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_NET_RAILS, "
                   "TERN_NET_CONNECTIONS, TERN_NET_PKEY, TERN_COLL_TABLE, "
                   "TERN_COLL_LEVELS, TERN_FOREST, TERN_COLL_TUNE, TERN_GPU_ENGINE, TERN_GPU_WIRE, "
-                  "TERN_GPU_SCRATCH, TERN_IO, TERN_IO_BUFFER, TERN_IO_DIRECT_STORAGE, TERN_COLL"))
+                  "TERN_GPU_SCRATCH, TERN_GPU_BLOCKS, TERN_IO, TERN_IO_BUFFER, TERN_IO_DIRECT_STORAGE, TERN_COLL"))
       << params.shared_in_words();
   EXPECT_TRUE(has(params.shared_in_words(), "; none is set on this rank"));
   EXPECT_FALSE(has(params.shared_in_words(), "TERN_SPIN"));

@@ -128,6 +128,9 @@ TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
         compare(process, gpu, "one_shot", kind.type, kind.op, 40 * count);
         compare(process, gpu, "two_shot", kind.type, kind.op, count);
         compare(process, gpu, "two_shot", kind.type, kind.op, 40 * count);
+        process.params.gpu_wire = Wire::kBulk;
+        compare(process, gpu, "one_shot", kind.type, kind.op, 40 * count);
+        compare(process, gpu, "two_shot", kind.type, kind.op, 40 * count);
         process.params.gpu_wire = Wire::kAuto;
       }
   });
@@ -234,14 +237,14 @@ void with_ways(const Body& body) {
   });
 }
 
-// LL serves sizes up to a limit, LL128 larger ones, and a program all others.
+// LL serves sizes up to a limit, LL128 larger ones, bulk the rest, and a program other rows.
 TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
   with_ways([](Process&, Ways& ways) {
     constexpr size_t kLl = 32 << 10, kLines = 256 << 10;
     for (const Collective what : {kBcast, kGather, kScatter, kAllgather, kAlltoall, kReduce}) {
       EXPECT_EQ(ways.wire(what, "linear", kLl), "ll") << name_of(what);
       EXPECT_EQ(ways.wire(what, "linear", kLl + 4), "ll128") << name_of(what);
-      EXPECT_EQ(ways.wire(what, "linear", kLines + 4), "simple") << name_of(what);
+      EXPECT_EQ(ways.wire(what, "linear", kLines + 4), "bulk") << name_of(what);
     }
     EXPECT_EQ(ways.wire(kReduceScatter, "ordered", 4), "ll");
     EXPECT_EQ(ways.wire(kReduceScatter, "pairwise", 4), "simple");
@@ -249,6 +252,7 @@ TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
     EXPECT_EQ(ways.wire(kAllreduce, "one_shot", kLines), "ll128");
     EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kLines), "ll");
     EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kLines + 4), "ll128");
+    EXPECT_EQ(ways.wire(kAllreduce, "two_shot", (1 << 20) + 4), "bulk");
     for (const Collective what : {kScan, kExscan}) {
       EXPECT_EQ(ways.wire(what, "linear", 4), "simple");
       EXPECT_EQ(ways.wire(what, "one_shot", kLl), "ll");
@@ -287,6 +291,12 @@ TEST_F(OneKernelRun, ALineBringsKernelsForSizesBeyondTheirs) {
     ways.asked = {Wire::kSimple, AskedWire::kParameter};
     EXPECT_EQ(ways.wire(kAllreduce, "ring", kBeyond), "copies");
     ways.expect_words("someone asks for simple, but: more than 1 MiB");
+    EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kBeyond), "copies");
+    ways.asked = {};
+    EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kBeyond), "bulk");
+    EXPECT_EQ(ways.words(), "two hops of any size; no LL128: more than 1 MiB");
+    EXPECT_EQ(ways.wire(kAllreduce, "ring", kBeyond), "copies");
+    ways.asked = {Wire::kSimple, AskedWire::kParameter};
     ways.asked.by = AskedWire::kTable;
     EXPECT_EQ(ways.wire(kAllreduce, "ring", kBeyond), "simple");
     ways.asked.wire = Wire::kLl;
@@ -353,6 +363,62 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
       call.check();
     });
   }
+}
+
+// Of 64 MiB and eight ranks with TEST_LONG=1.
+TEST_F(OneKernelRun, ALargeAllreduceIsOneLaunchToo) {
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
+  const bool long_test = std::getenv("TEST_LONG") != nullptr;
+  const unsigned long long ranks = long_test ? 8 : 3;
+  const size_t ints = long_test ? 16 << 20 : 1 << 20;
+  std::barrier meet(static_cast<ptrdiff_t>(ranks));
+  unsigned long long launches = 0, copies = 0, all = 0;
+  test::World(static_cast<int>(ranks), with_kernels({{"TERN_GPU_SCRATCH", "32m"}}))
+      .run([&](Process& process) {
+        const Gpu gpu(process.world_rank);
+        prepare(process, gpu);
+        std::vector<int> values(ints), found;
+        for (size_t i = 0; i < ints; ++i)
+          values[i] = static_cast<int>(i % 1000) + process.world_rank;
+        const Buffer in(ints), out(ints);
+        in.put(gpu, values);
+        gpu.wait();
+        Operation made{};
+        made.collective = kAllreduce;
+        made.communicator = process.world;
+        made.op = process.handles.find<core::Op>(MPI_SUM);
+        core::Datatype& type = core::predefined_type(process, MPI_INT);
+        made.input = {static_cast<std::byte*>(in.address()), static_cast<MPI_Count>(ints), &type};
+        made.output = {static_cast<std::byte*>(out.address()), static_cast<MPI_Count>(ints), &type};
+        for (int round = 0; round < 2; ++round) {
+          meet.arrive_and_wait();
+          if (process.world_rank == 0) {
+            launches = calls_of("cuLaunchKernel");
+            copies = calls_of("cuMemcpyAsync");
+            all = all_calls();
+          }
+          meet.arrive_and_wait();
+          bool taken = false;
+          std::string why;
+          EXPECT_EQ(enqueue(*process.channel(0).coll, made, gpu, &taken, &why), MPI_SUCCESS);
+          EXPECT_TRUE(taken) << why;
+          meet.arrive_and_wait();
+          if (process.world_rank == 0 && round == 1) {
+            EXPECT_EQ(calls_of("cuLaunchKernel") - launches, ranks);
+            EXPECT_EQ(calls_of("cuMemcpyAsync") - copies, 0U);
+            EXPECT_LE(all_calls() - all, 12 * ranks);
+          }
+          meet.arrive_and_wait();
+          gpu.wait();
+        }
+        out.get(gpu, &found);
+        gpu.wait();
+        const int n = static_cast<int>(ranks);
+        int wrong = 0;
+        for (size_t i = 0; i < ints; ++i)
+          wrong += found[i] != n * static_cast<int>(i % 1000) + n * (n - 1) / 2 ? 1 : 0;
+        EXPECT_EQ(wrong, 0);
+      });
 }
 
 // The graph uploads the program at each replay.

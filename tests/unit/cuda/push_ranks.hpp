@@ -13,6 +13,7 @@
 // device_host.hpp must precede the kernel's source.
 #include "tests/softcuda/shim/device_host.hpp"
 //
+#include "cuda/kernels/bulk.cuh"
 #include "cuda/kernels/push.cuh"
 #include "tests/softcuda/shim/launch.h"
 
@@ -65,11 +66,12 @@ class Ranks {
         ranks_(ranks),
         wire_(wire),
         scratch_(static_cast<size_t>(ranks)) {
-    const int64_t bytes = kWords + 2 * ranks * kParts * wire.slot;
+    const int64_t bytes = flags() + 2 * ranks * kParts * int64_t{sizeof(uint64_t)};
     for (Scratch& one : scratch_) one.lines.resize(static_cast<size_t>(bytes / 128 + 1));
   }
 
   size_t skew = 0;
+  int64_t chunk = 0;  // 0: all
   uint64_t refresh = (uint64_t{1} << 24) - 1;
   uint64_t timeout = uint64_t{20} * 1000000000;
   std::vector<KernelReport> reports;
@@ -96,13 +98,11 @@ class Ranks {
     a.reports = &reports[static_cast<size_t>(rank * kParts)];
     a.input = call.in;
     a.output = call.out;
-    a.bytes = a.total = static_cast<int64_t>(call.ints * sizeof(int));
+    a.bytes = static_cast<int64_t>(call.ints * sizeof(int));
     if (call.in_blocks) a.input_stride = a.bytes;
     if (call.out_blocks) a.output_stride = a.bytes;
-    if (call.spreads) {
-      a.bytes = ((a.total + 15) / 16 + ranks_ - 1) / ranks_ * 16;
-      a.input_stride = a.output_stride = a.bytes;
-    }
+    a.chunk = chunk > 0 ? chunk : std::max<int64_t>(a.bytes, 1);
+    a.chunks = std::max<int64_t>((a.bytes + a.chunk - 1) / a.chunk, 1);
     a.tabled = call.tabled;
     int64_t offset = 0;
     for (size_t i = 0; i < call.lengths.size(); ++i) {
@@ -110,6 +110,7 @@ class Ranks {
       offset += a.table[i].length;
     }
     a.words = kWords;
+    a.flags = flags();
     a.counters = kCounters;
     a.abort_word = kAbort;
     a.room = wire_.room;
@@ -180,6 +181,7 @@ class Ranks {
   }
 
  private:
+  [[nodiscard]] int64_t flags() const { return kWords + 2 * ranks_ * kParts * wire_.slot; }
   static int value(int rank, size_t call, size_t i) {
     return rank * 1000003 + static_cast<int>(call * 7919 + i * 31);
   }
