@@ -177,7 +177,8 @@ look_at_cpu() { # not in a subshell: its times differ
   cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", 60 * ($1 + $3) + $2 + $4 }' "$logs/times")
 }
 
-# Suites with an idle core at times (downloads, sleeping ranks). Beside them, compilers for later suites run at lowest priority.
+# Suites with an idle core at times (downloads, sleeping ranks). Beside them and hosts, compilers for later suites run at lowest
+# priority.
 waiting_suites=' fresh mpi '
 ahead=
 begin_ahead() {
@@ -214,16 +215,16 @@ without_totals() { sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d"
 
 # run_suite NAME: runs the suite, shows the lines, and adds up the totals.
 run_suite() {
-  local name=$1 start=$SECONDS cpu before log=$logs/check-$1.log status
+  local name=$1 start=$SECONDS cpu before log=$logs/check-$1.log status begun=
   say "== $name"
   look_at_cpu
   before=$cpu
-  [[ $waiting_suites != *" $name "* ]] || begin_ahead
+  [[ $waiting_suites != *" $name "* ]] || { begin_ahead; begun=yes; }
   set +e  # "||" would disable set -e within the suite
   perform "$name" | tee "$log" | without_totals
   status=$?
   set -e
-  end_ahead
+  [ -z "$begun" ] || end_ahead
   look_at_cpu
   conclude "$name" "$status" "$((SECONDS - start)) s, CPU $((cpu - before)) s"
 }
@@ -276,11 +277,13 @@ begin_beside() {
   (trap - EXIT; perform hosts) >"$logs/check-hosts.log" </dev/null &
   beside=$!
   set +m
+  begin_ahead
 }
 end_beside() {
   local status=0
   say "== hosts"
   wait "$beside" || status=$?
+  end_ahead
   beside=
   without_totals <"$logs/check-hosts.log"
   conclude hosts "$status" "$((SECONDS - beside_since)) s; the suites beside it show its CPU"

@@ -27,4 +27,8 @@ extern "C" __global__ void tern_push_lines(const unsigned long long* from, unsig
       "st.relaxed.sys.global.u64 [%0], %1; st.relaxed.sys.global.u64 [%0+8], %2;" ::"l"(to), "l"(a),
       "l"(b));
 }
+#elif PLANT == 5  // a load waits for the store of the last
+extern "C" __global__ void tern_push_bulk(const volatile int4* from, volatile int4* to) {
+  for (int i = 0; i < 100; ++i) to[i].x = from[i].x;
+}
 #endif

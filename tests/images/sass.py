@@ -5,15 +5,15 @@ A kernel must have
   no constant load (ld.global.nc, CONSTANT), because other ranks write the memory;
   no local memory (LDL, STL): no spill, no array on a stack;
   at most 32,768 registers a block: two blocks fit a multiprocessor, also beside a user's kernel;
+  the loads in flight of its wire: FLIGHT;
   the whole accesses of its wire: WHOLE."""
 import re
 import subprocess
 import sys
 
 THREADS, MOST_REGISTERS = 256, 32768  # of a block: Kernels::launch (src/cuda/kernels.cc)
-# Kernels with local memory, and the bytes. interpret spills one register pair around calls at 128
-# registers per thread; with more registers, a single block would fill a multiprocessor.
-SPILLS = {"tern_interpret": 8}
+# Loads of a thread before an instruction that needs one. 32 blocks of bulk have 1 MiB in flight; a link needs 675 KB.
+FLIGHT = {"tern_push_bulk": 8, "tern_push_lines": 4, "tern_push": 16}
 # An access in two parts may read or write torn data.
 WHOLE = {
     "tern_push": ("LDG.E.64.STRONG.SYS", "STG.E.64.STRONG.SYS"),
@@ -45,11 +45,25 @@ def faults_of_code(kernel, code):
     for word in sorted(set(words)):
         if word.startswith("LDG") and "CONSTANT" in word:
             yield f"{word} is a constant load of memory that other ranks may write"
-        if re.match(r"(LDL|STL)\b", word) and kernel not in SPILLS:
+        if re.match(r"(LDL|STL)\b", word):
             yield f"{word} is an access to local memory (a spill, or an array that is no register)"
     for whole in WHOLE.get(kernel, ()):
         if whole not in words:
             yield f"no {whole}: the wire's access is not whole"
+    if (most := loads_in_flight(words)) < FLIGHT.get(kernel, 0):
+        yield f"at most {most} loads of 8 or 16 bytes in flight, fewer than {FLIGHT[kernel]}"
+
+
+def loads_in_flight(words):
+    """The most loads in a row; stores, calls, shuffles and barriers end a row."""
+    most = row = 0
+    for word in words:
+        if re.match(r"LDG\.E\.(64|128)", word):
+            row += 1
+            most = max(most, row)
+        elif re.match(r"(STG|CALL|SHFL|MEMBAR|BAR)\b", word):
+            row = 0
+    return most
 
 
 def main():
@@ -60,8 +74,8 @@ def main():
     for arch, kernel, usage in architectures(said("cuobjdump", "-res-usage", image), "Function"):
         registers, stack = (int(re.search(rf"{word}:(\d+)", usage)[1]) for word in ("REG", "STACK"))
         print(f"{arch} {kernel}: {registers} registers, {stack} bytes of stack")
-        if stack > SPILLS.get(kernel, 0):
-            faults.append(f"{arch} {kernel}: {stack} bytes of stack, more than {SPILLS.get(kernel, 0)}")
+        if stack > 0:
+            faults.append(f"{arch} {kernel}: {stack} bytes of stack")
         if registers * THREADS > MOST_REGISTERS:
             faults.append(f"{arch} {kernel}: {registers} registers of {THREADS} threads are {registers * THREADS}, more than {MOST_REGISTERS} a block")
     print(f"{count} kernels", *faults, sep="\n")

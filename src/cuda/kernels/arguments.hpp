@@ -234,7 +234,7 @@ struct PushArguments {
   KernelReport* reports;
   const char* input;  // the vector, or the block for rank 0; null: none, or not part of the result
   char* output;       // the result, or its block from rank 0; null: none
-  int64_t bytes;          // of the vector or of each block
+  int64_t bytes;      // of the vector or of each block
   int64_t chunk, chunks;  // bytes, a multiple of 16; each chunk is like a call of its own
   int64_t input_stride, output_stride;  // between blocks; 0: the same block for all ranks
   int64_t words, counters;  // of the wire: slots [set][rank][part]; pass counters [part]

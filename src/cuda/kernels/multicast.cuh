@@ -130,20 +130,20 @@ class Multicaster {
   /// Meets the same block of all ranks. Returns false if the block leaves.
   TERN_DEVICE bool meet() {
     ++number_;
-    // PTX, proxies: accesses through two addresses of a memory (multicast and own) are in causality
-    // order only across an alias fence. The first fence covers earlier writes.
-    ptx::fence_alias();
     __syncthreads();
     const int64_t words = a_.words + int64_t{blockIdx.x} * kMostRanks * sizeof(uint32_t);
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
+      // PTX, proxies: accesses through two addresses of a memory (multicast and own) are in
+      // causality order only with an alias fence on the path. All paths of a meeting lead from a
+      // barrier through this thread and the signal.
+      ptx::fence_alias();
       multimem_signal(reinterpret_cast<uint32_t*>(DEV(a_.all) + words) + a_.rank, number_);
-    ptx::fence_alias();
+    }
     const auto* const mine = reinterpret_cast<const uint32_t*>(own_ + words);
     for (auto k = static_cast<int32_t>(threadIdx.x); k < a_.ranks;
          k += static_cast<int32_t>(blockDim.x))
       if (!await(mine + k, k)) break;
     __syncthreads();
-    ptx::fence_alias();
     return !waiter_.left();
   }
   TERN_DEVICE bool await(const uint32_t* word, int32_t rank) {

@@ -58,7 +58,7 @@ TERN_DEVICE void multimem_store(Vector* to, const Vector& value) {
 /// A reader of the signal sees all that this thread, or before a barrier its block, has seen.
 TERN_DEVICE void multimem_signal(uint32_t* word, uint32_t value) {
   ptx::fence_system();
-  asm volatile("multimem.st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+  asm volatile("multimem.st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 
 #else

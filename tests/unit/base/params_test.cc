@@ -314,7 +314,8 @@ TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
                   "TERN_CHECK, TERN_FT, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_NET_RAILS, "
                   "TERN_NET_CONNECTIONS, TERN_NET_PKEY, TERN_COLL_TABLE, "
                   "TERN_COLL_LEVELS, TERN_FOREST, TERN_COLL_TUNE, TERN_GPU_ENGINE, TERN_GPU_WIRE, "
-                  "TERN_GPU_SCRATCH, TERN_GPU_BLOCKS, TERN_IO, TERN_IO_BUFFER, TERN_IO_DIRECT_STORAGE, TERN_COLL"))
+                  "TERN_GPU_SCRATCH, TERN_GPU_BLOCKS, TERN_IO, TERN_IO_BUFFER, "
+                  "TERN_IO_DIRECT_STORAGE, TERN_COLL"))
       << params.shared_in_words();
   EXPECT_TRUE(has(params.shared_in_words(), "; none is set on this rank"));
   EXPECT_FALSE(has(params.shared_in_words(), "TERN_SPIN"));
