@@ -50,7 +50,7 @@ std::optional<DeviceReports::Kernel> DeviceReports::given_up() const noexcept {
 }
 
 std::optional<DeviceReports::Kernel> DeviceReports::find(uint32_t state) const noexcept {
-  for (int part = 0; part < watched_ && pinned_ != nullptr; ++part) {
+  for (int part = 0; part < ScratchLayout::kReports && pinned_ != nullptr; ++part) {
     KernelReport& one = pinned_->kernels[part];
     if (std::atomic_ref<uint32_t>(one.state).load(std::memory_order_acquire) != state) continue;
     return Kernel{part,

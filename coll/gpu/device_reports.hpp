@@ -26,7 +26,6 @@ class DeviceReports {
   [[nodiscard]] std::string make();
   [[nodiscard]] bool made() const noexcept { return pinned_ != nullptr; }
   void give_back() noexcept;
-  void watch_all() noexcept { watched_ = ScratchLayout::kReports; }
 
   [[nodiscard]] cuda::KernelReport* kernels() const noexcept { return pinned_->kernels; }
   [[nodiscard]] CUdeviceptr wait_word(int set) const noexcept {
@@ -63,7 +62,6 @@ class DeviceReports {
   Pinned* pinned_ = nullptr;
   CUdeviceptr at_ = 0;  // device address
   size_t bytes_ = 0;
-  int watched_ = ScratchLayout::kParts;
 };
 
 }  // namespace tern::coll

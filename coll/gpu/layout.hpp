@@ -116,6 +116,7 @@ struct ScratchLayout {
   [[nodiscard]] size_t words_end() const noexcept {
     return kernel_credit() + pairs() * kParts * kWord;
   }
+  [[nodiscard]] bool has(Wire wire) const noexcept { return has(facts_of(wire)); }
   [[nodiscard]] bool serves() const noexcept {
     for (const PushFacts& one : kPushFacts)
       if (has(one) && push_room(one.wire) == 0) return false;
@@ -123,8 +124,11 @@ struct ScratchLayout {
   }
 
  private:
-  static constexpr size_t kKernelShare = 4;  // kernels have 1/4 of the inboxes
-  [[nodiscard]] bool has(const PushFacts& wire) const noexcept { return !wire.lines || lines; }
+  static constexpr size_t kKernelShare = 4;           // kernels have 1/4 of the inboxes
+  static constexpr size_t kLeastForBulk = 128 << 10;  // of the scratch, per rank
+  [[nodiscard]] bool has(const PushFacts& wire) const noexcept {
+    return wire.flags ? bytes >= kLeastForBulk * static_cast<size_t>(ranks) : !wire.lines || lines;
+  }
   [[nodiscard]] size_t words_behind(size_t counters, const PushFacts& wire) const noexcept {
     if (!has(wire)) return counters;
     const size_t flags = wire.flags ? pairs() * static_cast<size_t>(wire.parts) : 0;

@@ -16,7 +16,6 @@ namespace {
 using enum Collective;
 
 constexpr size_t kVector = 16, kThreads = 256;
-constexpr size_t kBulkOfThread = 8;  // vectors in flight (bulk.cuh)
 constexpr uint64_t kRefresh = (uint64_t{1} << 24) - 1;
 
 MPI_Count vectors_of(size_t bytes) noexcept {
@@ -73,11 +72,11 @@ size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
 
 }  // namespace
 
+// In a reduce_scatter with different blocks, a rank without a block need not say "in place", and no
+// other rank knows.
 bool PushRun::has_all_blocks(const Operation& operation) noexcept {
-  if (!operation.irregular) return true;
-  if (operation.collective == kAllgather) return operation.output.counts != nullptr;
-  return operation.collective == kReduceScatter && operation.input.counts != nullptr &&
-         !operation.in_place && !operation.onto_own_block;
+  return !operation.irregular ||
+         (operation.collective == kAllgather && operation.output.counts != nullptr);
 }
 
 size_t PushRun::largest(const Placed& placed, const Operation& operation) noexcept {
@@ -91,7 +90,9 @@ const char* PushRun::why_not(const GpuTeam& team, const Placed& placed, const Op
   if (!serves(placed, operation.collective)) return "the algorithm takes several hops";
   if (operation.collective == kBarrier) return nullptr;
   if (!has_all_blocks(operation)) return "blocks differ";
-  if (facts_of(wire).flags) return nullptr;  // a chunk fits the scratch
+  if (facts_of(wire).flags)  // a chunk fits the scratch
+    return team.memory.layout().has(wire) ? nullptr
+                                          : "the scratch is small; a larger TERN_GPU_SCRATCH helps";
   const size_t block = room_of(largest(placed, operation));
   if (block * most_blocks(placed.schedule, operation.collective) >
       team.memory.layout().local_bytes())
@@ -119,7 +120,7 @@ size_t PushRun::block_bytes() const noexcept {
 
 int PushRun::blocks() const noexcept {
   const PushFacts& wire = facts_of(wire_);
-  const auto each = static_cast<MPI_Count>(wire.flags ? kThreads * kBulkOfThread : kThreads);
+  const auto each = static_cast<MPI_Count>(wire.flags ? std::min(2 * kThreads, room()) : kThreads);
   const MPI_Count wanted = (vectors_of(block_bytes()) + each - 1) / each;
   return static_cast<int>(
       std::min<MPI_Count>(wanted, team_.kernels.parts(team_.memory.layout().push_parts(wire_))));

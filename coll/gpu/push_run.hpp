@@ -18,7 +18,7 @@ class PushRun {
   /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation, Wire wire) noexcept;
-  /// Whether blocks are alike, or all ranks know all lengths and no output overwrites unread input.
+  /// Whether blocks are alike, or all ranks know all lengths.
   [[nodiscard]] static bool has_all_blocks(const Operation& operation) noexcept;
   [[nodiscard]] static size_t largest(const Placed& placed, const Operation& operation) noexcept;
   [[nodiscard]] Failure run();

@@ -103,7 +103,6 @@ std::string GpuTeam::map(const TeamMemory::Mapper& map_of) {
 
 void GpuTeam::set_multicast(std::unique_ptr<Multicast> made) noexcept {
   multicast_ = std::move(made);
-  reports.watch_all();
 }
 
 void GpuTeam::let_go() noexcept {

@@ -134,9 +134,10 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
   } else {
     cuda::Residency::Share& places = team.kernels.places(residency);
     mine.team = places.take(wanted, most);
-    mine.spare = std::max(mine.team, places.take_spare(std::min(cap, kMostPushParts), most));
+    mine.spare = places.take_surplus(std::min(cap, kMostPushParts), most);
   }
-  if (twin != nullptr) mine.twin = twin->kernels.places(residency).take_spare(kPlacesOfTwin, most);
+  if (twin != nullptr)
+    mine.twin = twin->kernels.places(residency).take_spare(std::min(cap, kPlacesOfTwin), most);
   std::vector<TeamPlaces> of_all(all.size());
   executions_.gather(communicator, &mine, of_all.data(), sizeof mine, kMakingTeam);
   for (const TeamPlaces& one : of_all)
@@ -152,12 +153,13 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
   if (team.multicast() != nullptr) team.multicast()->limit_blocks(fewest);
   if (fewest == 0 && team.kernels.share_gpu())
     *why_not = std::string("ranks share a GPU, and ") + team.kernels.why_none();
-  if (fewest < std::min<int>(cap, ScratchLayout::kParts) && team.kernels.on_all_ranks())
+  const int usual = std::min<int>(cap, ScratchLayout::kParts);
+  if (fewest < usual && team.kernels.on_all_ranks())
     process.gpus.tell_choice(
         process.explain,
         strf("waiting kernels of %s have %d thread blocks, not %d: all must fit the GPU of "
              "each rank beside those of other communicators and processes",
-             communicator.name.or_words("a communicator").c_str(), fewest, ScratchLayout::kParts));
+             communicator.name.or_words("a communicator").c_str(), fewest, usual));
   return fewest;
 }
 

@@ -47,6 +47,7 @@ const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushF
   const PushLimit& limit = limit_of(wire, placed.has(kTwoHops));
   if (asked.wire != wire.wire) {
     if (bytes > limit.bytes) return limit.beyond;
+    if (wire.flags && rooted(operation.collective)) return "bulk saves nothing at a root";
     if (const char* why = why_too_few(team, wire); why != nullptr) return why;
   }
   const char* const why = PushRun::why_not(team, placed, operation, wire.wire);
@@ -221,8 +222,8 @@ Way way_of_others(GpuTeam& team, const Params& params, const Placed& placed,
     return by_stream(team, std::move(way));
   }
   if (!prefers_kernels(team, params, bytes) && !asked.brings_kernels()) {
-    Way push = by_push(team, asked, placed, operation, bytes);
-    if (push.engine == Way::kPush) return push;
+    way = by_push(team, asked, placed, operation, bytes);
+    if (way.engine == Way::kPush && facts_of(way.wire).flags) return way;
     way.why = "more than 1 MiB";
     return by_stream(team, std::move(way));
   }

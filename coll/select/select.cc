@@ -115,10 +115,10 @@ scan            ..16   ..32k   one_shot            kernels
 scan            ..16   ..256k  one_shot            wire ll128
 exscan          ..16   ..32k   one_shot            kernels
 exscan          ..16   ..256k  one_shot            wire ll128
-allreduce       any    any     two_shot            wire bulk
-reduce_scatter  any    any     ordered             wire bulk
-allgather       any    any     linear              wire bulk
-alltoall        any    any     linear              wire bulk
+allreduce       any    256k..  two_shot            wire bulk
+reduce_scatter  any    256k..  ordered             wire bulk
+allgather       any    256k..  linear              wire bulk
+alltoall        any    256k..  linear              wire bulk
 bcast           any    ..256k  binomial            streams
 bcast           any    any     chain               streams
 gather          any    any     linear              streams

@@ -39,7 +39,10 @@ bool BlockStore::affords(Store from, size_t bytes, size_t most) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto store = static_cast<size_t>(from);
   const size_t needed = block_bytes(bytes);
-  return held_[store] + needed <= most || fitting(idle_[store], needed) != idle_[store].end();
+  const bool small = from == Store::kDevice && needed < kSlab;
+  return held_[store] + (small ? kSlab : needed) <= most ||
+         fitting(idle_[store], needed) != idle_[store].end() ||
+         (small && larger_part(needed) != idle_[store].end());
 }
 
 bool BlockStore::lends(Store from, size_t bytes) noexcept {
@@ -97,6 +100,8 @@ std::byte* BlockStore::spare(Store from, size_t* bytes) noexcept {
 std::byte* BlockStore::take_idle(Store from, size_t* bytes) noexcept {
   bool larger = false;
   if (std::byte* const block = take_idle(from, bytes, &larger)) return block;
+  if (from == Store::kDevice)
+    if (std::byte* const block = split(*bytes)) return block;
   return larger && !context_.is_quiet() ? take_idle(from, bytes, nullptr) : nullptr;
 }
 
@@ -111,6 +116,28 @@ std::byte* BlockStore::take_idle(Store from, size_t* bytes, bool* larger) noexce
   std::byte* const block = found->second;
   *bytes = found->first;
   idle.erase(found);
+  return block;
+}
+
+BlockStore::Blocks::iterator BlockStore::larger_part(size_t bytes) noexcept {
+  Blocks& idle = idle_[static_cast<size_t>(Store::kDevice)];
+  auto found = idle.lower_bound(bytes);
+  while (found != idle.end() && found->first < kSlab && !is_in_slab(found->second)) ++found;
+  return found != idle.end() && found->first < kSlab ? found : idle.end();
+}
+
+// Halves an idle part of a slab down to `bytes`.
+std::byte* BlockStore::split(size_t bytes) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  Blocks& idle = idle_[static_cast<size_t>(Store::kDevice)];
+  const auto found = larger_part(bytes);
+  if (found == idle.end()) return nullptr;
+  const auto [size, block] = *found;
+  idle.erase(found);
+  try {
+    for (size_t half = size / 2; half >= bytes; half /= 2) idle.emplace(half, block + half);
+  } catch (const std::bad_alloc&) {  // the rest stays unused
+  }
   return block;
 }
 

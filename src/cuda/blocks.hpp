@@ -46,6 +46,8 @@ class BlockStore {
   [[nodiscard]] bool is_in_slab(const std::byte* block) const noexcept;
   [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes) noexcept;
   [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes, bool* larger) noexcept;
+  [[nodiscard]] Blocks::iterator larger_part(size_t bytes) noexcept;
+  [[nodiscard]] std::byte* split(size_t bytes) noexcept;
   bool free_idle(Store of) noexcept;
   [[nodiscard]] bool becomes_quiet() noexcept;
 

@@ -25,6 +25,13 @@ int Residency::Share::take_spare(int wanted, int most) noexcept {
   return places_;
 }
 
+int Residency::Share::take_surplus(int wanted, int most) noexcept {
+  const Guard guard(of_.mutex_);
+  const int surplus = std::max(of_.free_for(*this) - most / 2, 0);
+  places_ = std::max(places_, std::min(wanted, places_ + surplus));
+  return places_;
+}
+
 void Residency::Share::keep(int places) noexcept {
   const Guard guard(of_.mutex_);
   places_ = std::min(places_, places);

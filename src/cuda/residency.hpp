@@ -28,6 +28,8 @@ class Residency {
     [[nodiscard]] int take(int wanted, int most) noexcept;
     /// Takes at most a quarter of the free places, for low-priority use.
     [[nodiscard]] int take_spare(int wanted, int most) noexcept;
+    /// Grows only while half of `most` stays free.
+    [[nodiscard]] int take_surplus(int wanted, int most) noexcept;
     void keep(int places) noexcept;
     /// retire() lets other shares get the places once `is_over` returns true, until the next
     /// take().

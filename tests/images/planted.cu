@@ -28,7 +28,14 @@ extern "C" __global__ void tern_push_lines(const unsigned long long* from, unsig
       "l"(b));
 }
 #elif PLANT == 5  // a load waits for the store of the last
-extern "C" __global__ void tern_push_bulk(const volatile int4* from, volatile int4* to) {
-  for (int i = 0; i < 100; ++i) to[i].x = from[i].x;
+extern "C" __global__ void tern_push_bulk(const int4* from, int4* to) {
+  for (int i = 0; i < 100; ++i) {
+    int4 value;
+    asm volatile("ld.volatile.global.v4.s32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(from + i));
+    asm volatile("st.volatile.global.v4.s32 [%0], {%1, %2, %3, %4};" ::"l"(to + i), "r"(value.x),
+                 "r"(value.y), "r"(value.z), "r"(value.w));
+  }
 }
 #endif

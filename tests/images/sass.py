@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 THREADS, MOST_REGISTERS = 256, 32768  # of a block: Kernels::launch (src/cuda/kernels.cc)
-# Loads of a thread before an instruction that needs one. 32 blocks of bulk have 1 MiB in flight; a link needs 675 KB.
+# Loads of a thread before an instruction that needs one.
 FLIGHT = {"tern_push_bulk": 8, "tern_push_lines": 4, "tern_push": 16}
 # An access in two parts may read or write torn data.
 WHOLE = {

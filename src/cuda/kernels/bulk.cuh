@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // BulkPusher: large collectives. Slots hold plain vectors, and a flag per pass tells that all have
 // arrived.
-// Why: vectors need no flag of their own, and each thread has kBatch independent loads in flight,
-// as a link needs some 700 KB in flight to be full. Each pass costs one fence and one flag to each
-// peer.
+// Why: vectors need no flag of their own, and each thread has several loads in flight, as a link
+// needs some 700 KB in flight to be full. Each pass costs one fence and one flag to each peer.
 #pragma once
 
 #include "cuda/kernels/push_passes.cuh"
@@ -30,7 +29,7 @@ class BulkPusher : public PushPasses<BulkPusher<Order>> {
 
  private:
   using Passes::a_, Passes::count_, Passes::number_, Passes::waiter_;
-  static constexpr int kBatch = 8, kSums = 4;  // vectors of a thread in flight
+  static constexpr int kBatch = 2, kSums = 2;  // vectors of a thread at once
 
   TERN_DEVICE void push() {
     if (a_.to == PushArguments::kNoRank) return;
@@ -40,10 +39,31 @@ class BulkPusher : public PushPasses<BulkPusher<Order>> {
           if (Passes::is_among(to, a_.to)) put(number_, to, i, value);
         });
       });
-    Passes::for_others([&](int32_t to) {
-      if (!Passes::is_among(to, a_.to)) return;
-      each_own(to, [&](int64_t i, const Vector& value) { put(number_, to, i, value); });
-    });
+    each_pair(
+        a_.to, [&](int32_t to, int64_t i) { return Passes::load_own(to, i); },
+        [&](int32_t to, int64_t i, const Vector& value) { put(number_, to, i, value); });
+  }
+  /// Loads and stores vectors of several ranks in turn.
+  template <class Load, class Store>
+  TERN_DEVICE void each_pair(int32_t some, const Load& load, const Store& store) const {
+    constexpr int kRanks = 4;
+    for (int64_t i = threadIdx.x; i < count_; i += 2 * int64_t{blockDim.x})
+      for (int32_t first = 1; first < a_.ranks; first += kRanks) {
+        Vector values[2 * kRanks];
+        const auto is = [&](int j) {
+          const int32_t k = first + j / 2;
+          return k < a_.ranks && at(i, j % 2) < count_ && Passes::is_among(Passes::other(k), some);
+        };
+        TERN_UNROLL
+        for (int j = 0; j < 2 * kRanks; ++j)
+          if (is(j)) values[j] = load(Passes::other(first + j / 2), at(i, j % 2));
+        TERN_UNROLL
+        for (int j = 0; j < 2 * kRanks; ++j)
+          if (is(j)) store(Passes::other(first + j / 2), at(i, j % 2), values[j]);
+      }
+  }
+  [[nodiscard]] TERN_DEVICE static int64_t at(int64_t i, int j) {
+    return i + j * int64_t{blockDim.x};
   }
   TERN_DEVICE void end_push() { tell(number_); }
   TERN_DEVICE static void end_spread() {}
@@ -91,20 +111,10 @@ class BulkPusher : public PushPasses<BulkPusher<Order>> {
     if (Passes::keeps_own())
       each_own(a_.rank, [&](int64_t i, const Vector& value) { Passes::write(a_.rank, i, value); });
     if (!arrived(a_.from)) return;
-    Passes::for_others([&](int32_t from) {
-      if (!Passes::is_among(from, a_.from)) return;
-      const int64_t step = blockDim.x;
-      int64_t i = threadIdx.x;
-      for (; i + (kBatch - 1) * step < count_; i += kBatch * step) copy_some<kBatch>(from, i);
-      for (; i < count_; i += step) copy_some<1>(from, i);
-    });
-  }
-  template <int kSome>
-  TERN_DEVICE void copy_some(int32_t from, int64_t i) const {
-    Vector values[kSome];
-    load_slot(from, i, values);
-    TERN_UNROLL
-    for (int j = 0; j < kSome; ++j) Passes::write(from, i + j * int64_t{blockDim.x}, values[j]);
+    each_pair(
+        a_.from,
+        [&](int32_t from, int64_t i) { return ptx::load_peer(slot(number_, a_.rank, from) + i); },
+        [&](int32_t from, int64_t i, const Vector& value) { Passes::write(from, i, value); });
   }
 
   template <int kSome>
@@ -117,14 +127,19 @@ class BulkPusher : public PushPasses<BulkPusher<Order>> {
   template <class Action>
   TERN_DEVICE void each_own(int32_t block, const Action& action) const {
     const int64_t step = blockDim.x, whole = whole_of(block);
-    int64_t i = threadIdx.x;
-    for (; i + (kBatch - 1) * step < whole; i += kBatch * step) {
+    for (int64_t i = threadIdx.x; i < count_; i += kBatch * step) {
       Vector values[kBatch];
-      load_vectors(Passes::input_of(block) + i * 16, step * 16, values);
+      if (at(i, kBatch - 1) < whole) {
+        load_vectors(Passes::input_of(block) + i * 16, step * 16, values);
+      } else {
+        TERN_UNROLL
+        for (int j = 0; j < kBatch; ++j)
+          if (at(i, j) < count_) values[j] = Passes::load_own(block, at(i, j));
+      }
       TERN_UNROLL
-      for (int j = 0; j < kBatch; ++j) action(i + j * step, values[j]);
+      for (int j = 0; j < kBatch; ++j)
+        if (at(i, j) < count_) action(at(i, j), values[j]);
     }
-    for (; i < count_; i += step) action(i, Passes::load_own(block, i));
   }
   [[nodiscard]] TERN_DEVICE int64_t whole_of(int32_t block) const {
     const int64_t whole = Passes::rest_of(block) / 16;
@@ -145,7 +160,7 @@ class BulkPusher : public PushPasses<BulkPusher<Order>> {
   /// Returns false if the block leaves.
   TERN_DEVICE bool arrived(int32_t from) {
     if (from == PushArguments::kNoRank) return false;
-    Passes::hear(number_, from);
+    Passes::hear(number_, from, 0);
     const auto thread = static_cast<int32_t>(threadIdx.x);
     if (thread < a_.ranks && thread != a_.rank) Order::behind_flags();  // this thread has looked
     __syncthreads();

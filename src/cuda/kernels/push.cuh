@@ -52,17 +52,14 @@ class Pusher : public PushPasses<Pusher<Wire>> {
       Vector values[kBatch];
       TERN_UNROLL
       for (int j = 0; j < kBatch; ++j)
-        if (sends_to(first + j)) values[j] = load_own(other(first + j), turn);
+        if (sends_to(first + j)) values[j] = load_own(Passes::other(first + j), turn);
       TERN_UNROLL
       for (int j = 0; j < kBatch; ++j)
-        if (sends_to(first + j)) put(number_, other(first + j), turn, values[j]);
+        if (sends_to(first + j)) put(number_, Passes::other(first + j), turn, values[j]);
     }
   }
-  [[nodiscard]] TERN_DEVICE int32_t other(int32_t k) const {
-    return a_.rank + k < a_.ranks ? a_.rank + k : a_.rank + k - a_.ranks;
-  }
   [[nodiscard]] TERN_DEVICE bool sends_to(int32_t k) const {
-    return k < a_.ranks && is_among(other(k), a_.to);
+    return k < a_.ranks && is_among(Passes::other(k), a_.to);
   }
   TERN_DEVICE void end_push() { fill(a_.to); }
   TERN_DEVICE void end_spread() { fill(PushArguments::kAllRanks); }

@@ -93,7 +93,7 @@ class PushPasses {
     count_ = rest > a_.room ? a_.room : rest;
     ++number_;
     if (owes_) {
-      hear(number_ - 1, PushArguments::kAllRanks);
+      hear(number_ - 1, PushArguments::kAllRanks, Instruction::kCredit);
       __syncthreads();
       if (!self().stays()) return;
     }
@@ -116,11 +116,11 @@ class PushPasses {
     self().end_spread();
   }
 
-  TERN_DEVICE void hear(uint64_t number, int32_t from) {
+  TERN_DEVICE void hear(uint64_t number, int32_t from, int32_t message) {
     const auto threads = static_cast<int32_t>(blockDim.x);
     for (auto k = static_cast<int32_t>(threadIdx.x); k < a_.ranks; k += threads) {
       if (k == a_.rank || !is_among(k, from)) continue;
-      const auto what = [&] { return awaited(number, k, Instruction::kCredit); };
+      const auto what = [&] { return awaited(number, k, message); };
       unsigned polls = 0;
       uint64_t begun = 0;
       while (!self().has_come(number, k))
@@ -131,8 +131,11 @@ class PushPasses {
   // Peers are taken in ring order, so that ranks do not all push to the same peer.
   template <class Action>
   TERN_DEVICE void for_others(const Action& action) const {
-    for (int32_t k = 1; k < a_.ranks; ++k)
-      action(a_.rank + k < a_.ranks ? a_.rank + k : a_.rank + k - a_.ranks);
+    TERN_ROLLED
+    for (int32_t k = 1; k < a_.ranks; ++k) action(other(k));
+  }
+  [[nodiscard]] TERN_DEVICE int32_t other(int32_t k) const {
+    return a_.rank + k < a_.ranks ? a_.rank + k : a_.rank + k - a_.ranks;
   }
   [[nodiscard]] TERN_DEVICE bool is_among(int32_t rank, int32_t some) const {
     return some == PushArguments::kAllRanks || some == rank ||

@@ -150,7 +150,7 @@ void Ranks::open_scratch_to_all_devices() {
 // All blocks of a device must be resident together.
 void Ranks::share_blocks() {
   const int here = (count() + machine_.devices() - 1) / machine_.devices();
-  int parts = coll::ScratchLayout::kParts;
+  int parts = coll::kMostPushParts;
   for (Rank& rank : all_) {
     const cuda::Kernels& kernels = *rank.device->kernels();
     parts = std::min(parts, kernels.most_waiting() / here);
@@ -164,8 +164,9 @@ void Ranks::share_blocks() {
 }
 
 void Ranks::use_blocks(int most) {
+  const int all = std::min(most, parts_);
   for (Rank& rank : all_)
-    rank.team->kernels.set_parts(std::min(most, parts_), std::min(most, parts_));
+    rank.team->kernels.set_parts(std::min<int>(all, coll::ScratchLayout::kParts), all);
 }
 
 std::string Ranks::add_multicast() {

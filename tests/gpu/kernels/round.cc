@@ -300,7 +300,7 @@ std::string Rounds::run(int64_t round) {
   Random random(mixed(options_.seed) ^ mixed(static_cast<uint64_t>(round) * 31 + 7));
   const int count = draw_ranks(&random);
   Ranks& ranks = this->ranks(count);
-  ranks.use_blocks(1 << random.below(4));
+  ranks.use_blocks(1 << random.below(6));
   const bool records = random.once_in(5);
   Batch batch(ranks, arena_, 0);
   add_calls(&random, 1 + random.below(kMostCalls), ranks, &batch);

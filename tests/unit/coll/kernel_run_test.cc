@@ -244,7 +244,8 @@ TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
     for (const Collective what : {kBcast, kGather, kScatter, kAllgather, kAlltoall, kReduce}) {
       EXPECT_EQ(ways.wire(what, "linear", kLl), "ll") << name_of(what);
       EXPECT_EQ(ways.wire(what, "linear", kLl + 4), "ll128") << name_of(what);
-      EXPECT_EQ(ways.wire(what, "linear", kLines + 4), "bulk") << name_of(what);
+      EXPECT_EQ(ways.wire(what, "linear", kLines + 4), rooted(what) ? "simple" : "bulk")
+          << name_of(what);
     }
     EXPECT_EQ(ways.wire(kReduceScatter, "ordered", 4), "ll");
     EXPECT_EQ(ways.wire(kReduceScatter, "pairwise", 4), "simple");
@@ -303,7 +304,8 @@ TEST_F(OneKernelRun, ALineBringsKernelsForSizesBeyondTheirs) {
     EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kBeyond), "ll");
     EXPECT_EQ(ways.wire(kAllreduce, "ring", kBeyond), "copies");
     EXPECT_EQ(ways.words(),
-              "more than 1 MiB; someone asks for ll, but: the algorithm takes several hops");
+              "more than 1 MiB; no LL128: more than 256 KiB; no bulk: the algorithm takes several "
+              "hops; someone asks for ll, but: the algorithm takes several hops");
     ways.asked.wire = Wire::kLl128;
     EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kBeyond), "ll128");
     EXPECT_EQ(ways.wire(kAllreduce, "ring", 4), "simple");

@@ -76,6 +76,24 @@ TEST_F(BlockStoreTest, SmallBlocksAreDisjointPartsOfOneAllocation) {
   for (const auto& [block, bytes] : lent) store_.release(Store::kDevice, block, bytes);
 }
 
+TEST_F(BlockStoreTest, EqualSmallBlocksFillAnAllocation) {
+  std::map<std::byte*, size_t> lent;
+  for (int i = 0; i < 32; ++i) {
+    size_t got = 0;
+    std::byte* const block = acquire(64 * kKiB, &got);
+    ASSERT_NE(block, nullptr);
+    EXPECT_LE(got, 128 * kKiB);
+    EXPECT_TRUE(lent.emplace(block, got).second);
+  }
+  EXPECT_LE(fake.held.size(), 2U);
+  std::byte* end = nullptr;
+  for (const auto& [block, bytes] : lent) {
+    EXPECT_GE(block, end);
+    end = block + bytes;
+  }
+  for (const auto& [block, bytes] : lent) store_.release(Store::kDevice, block, bytes);
+}
+
 TEST_F(BlockStoreTest, OutOfMemoryFreesIdleAllocationsButNoPartOfOne) {
   size_t small = 0, large = 0, more = 0;
   std::byte* const part = acquire(64 * kKiB, &small);
@@ -97,7 +115,8 @@ TEST_F(BlockStoreTest, OutOfMemoryFreesIdleAllocationsButNoPartOfOne) {
 
 TEST_F(BlockStoreTest, ALimitCountsWholeAllocations) {
   size_t got = 0;
-  EXPECT_TRUE(store_.affords(Store::kDevice, 64 * kKiB, 64 * kKiB));
+  EXPECT_FALSE(store_.affords(Store::kDevice, 64 * kKiB, 64 * kKiB));
+  EXPECT_TRUE(store_.affords(Store::kDevice, 64 * kKiB, 2 * kMiB));
   std::byte* const block = acquire(64 * kKiB, &got);
   EXPECT_FALSE(store_.affords(Store::kDevice, 4 * kMiB, 5 * kMiB));
   EXPECT_TRUE(store_.affords(Store::kDevice, kMiB, 2 * kMiB)) << "the rest of the allocation";
