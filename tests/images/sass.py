@@ -5,14 +5,14 @@ A kernel must have
   no constant load (ld.global.nc, CONSTANT), because other ranks write the memory;
   no local memory (LDL, STL): no spill, no array on a stack;
   at most 32,768 registers a block: two blocks fit a multiprocessor, also beside a user's kernel;
-  the loads in flight of its wire: FLIGHT;
+  at least as many loads in a row as FLIGHT says;
   the whole accesses of its wire: WHOLE."""
 import re
 import subprocess
 import sys
 
 THREADS, MOST_REGISTERS = 256, 32768  # of a block: Kernels::launch (src/cuda/kernels.cc)
-# Loads of a thread before an instruction that needs one.
+# Loads in a row keep a link busy.
 FLIGHT = {"tern_push_bulk": 8, "tern_push_lines": 4, "tern_push": 16}
 # An access in two parts may read or write torn data.
 WHOLE = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_push_bulk on the host shim: the cases of push_kernel_test.cc. Stores arrive in any order. A
-// missing fence gives wrong data.
+// tern_push_bulk on the host shim: the cases of push_kernel_test.cc. Stores arrive in any order. The
+// test finds a missing fence.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, PushBulk, testing::Values(1, 2, 3));
 INSTANTIATE_TEST_SUITE_P(Ranks, PushBulk, testing::Values(1, 2, 3, 5, 8));
 #endif
 
-// One batch, part of one, several passes with a rest.
+// A batch, a part of a batch, and several passes.
 const std::vector<size_t> kLarge = {1, 1024, 2003, 4096, 1027, 5119, 3, 2560};
 
 TEST_P(PushBulk, SumsAndBlocksOfAllSizes) {
@@ -62,7 +62,7 @@ TEST_P(PushBulk, FromOneToAllAndFromAllToOne) {
   EXPECT_EQ(ranks.all({1, 1500, 61, 4099}), 0);
 }
 
-// Ranks may launch a kernel per chunk, others one for all.
+// A rank may launch a kernel per chunk, and its peer one kernel.
 TEST_P(PushBulk, Chunks) {
   Ranks ranks(GetParam(), wire());
   for (const int64_t chunk : {160, 4096}) {
