@@ -18,6 +18,7 @@ const Settings kByKernel = {{"TERN_GPU_SCRATCH", "4m"}, {"TERN_GPU_ENGINE", "ker
 
 void set_up() {
   ::setenv("SOFTCUDA_DEVICES", std::to_string(kDevices).c_str(), 1);
+  ::setenv("SOFTCUDA_PROCESSORS", "64", 1);  // more thread blocks than a kernel of few steps has
   ASSERT_NE(cuda::test::find_driver(), nullptr) << "the software driver is not built";
 }
 class OneKernelRun : public testing::Test {
@@ -421,6 +422,30 @@ TEST_F(OneKernelRun, ALargeAllreduceIsOneLaunchToo) {
           wrong += found[i] != n * static_cast<int>(i % 1000) + n * (n - 1) / 2 ? 1 : 0;
         EXPECT_EQ(wrong, 0);
       });
+}
+
+TEST_F(OneKernelRun, ALateRankOfALargeAllreduceIsNamed) {
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
+  std::barrier meet(2);
+  test::World(2, with_kernels({{"TERN_GPU_TIMEOUT", "100ms"}})).run([&](Process& process) {
+    const Gpu gpu(process.world_rank);
+    prepare(process, gpu);
+    const Algorithm& row = *find_algorithm(kAllreduce, "two_shot");
+    process.channel(0).coll->force(row);
+    StreamCall call(process, gpu, row, 2 << 20, 0, false);
+    if (process.world_rank == 0) {
+      call.start();
+      gpu.wait();
+    }
+    meet.arrive_and_wait();
+    const GpuTeam& team = *StreamCollectives::team_of(*process.world);
+    const std::string why = team.waits.why_given_up();
+    if (process.world_rank == 0) {
+      EXPECT_GT(team.kernels.parts(kMostPushParts), ScratchLayout::kParts);
+      EXPECT_NE(why.find("timed out waiting for rank 1's message"), std::string::npos) << why;
+    }
+    meet.arrive_and_wait();
+  });
 }
 
 // The graph uploads the program at each replay.
