@@ -260,7 +260,8 @@ TEST(Select, BadWiresAreNamedByNumber) {
   } catch (const Error& error) {
     const std::string text = error.what();
     for (const char* part :
-         {":1: \"ll12\" is not a wire; known: simple, ll, ll128, bulk, multimem (did you mean ll128?)",
+         {":1: \"ll12\" is not a wire; known: simple, ll, ll128, bulk, multimem (did you mean "
+          "ll128?)",
           ":2: \"\" is not a wire", ":3: \"ll128\" is a wire: write wire ll128",
           ":4: one_host and wire ll: wires apply only to collectives in GPU streams",
           ":5: model and wire ll: the model chooses the wire too",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_push_bulk on the host shim: the cases of push_kernel_test.cc. Stores arrive in any order. The
-// test finds a missing fence.
+// tern_push_bulk on the host shim: the cases of push_kernel_test.cc. Stores arrive in any order.
+// The test finds a missing fence.
 #include <gtest/gtest.h>
 
 #include <vector>
