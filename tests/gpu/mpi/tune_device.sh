@@ -7,7 +7,7 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$MPIRUN" -n 3 "$PREFIX/bin/tern_coll" tune allreduce --device --bytes=2k --output="$work/table"
-grep -Eq '^allreduce +3 .* (streams|wire (simple|ll|ll128|multimem))$' "$work/table" || { echo "no line for streams:"; cat "$work/table"; exit 1; }
+grep -Eq '^allreduce +3 .* (streams|wire (simple|ll|ll128|bulk|multimem))$' "$work/table" || { echo "no line for streams:"; cat "$work/table"; exit 1; }
 grep -Eq '^# allreduce 2k: .*ring [0-9.]+ us' "$work/table" || { echo "ring was not measured:"; cat "$work/table"; exit 1; }
 ! grep -Eq '^(within|reduce|copy) ' "$work/table" || { echo "figures of the host:"; cat "$work/table"; exit 1; }
 ! grep -q 'wire ll ' "$work/table" || { echo "LL, the default wire, was measured twice:"; cat "$work/table"; exit 1; }

@@ -29,7 +29,7 @@ TEST(Verdicts, AllEnginesAndWiresAreListed) {
   EXPECT_EQ(engines_in_words({}),
             "stream, kernel, push, multicast, exchange: not yet run on hardware");
   EXPECT_EQ(wires_in_words(kBothRan),
-            "simple, ll128, multimem: not yet run on hardware; ll: 2027-01-31 A");
+            "simple, ll128, bulk, multimem: not yet run on hardware; ll: 2027-01-31 A");
   EXPECT_EQ(engines_in_words(kPushRan),
             "stream, kernel, multicast, exchange: not yet run on hardware; push: 2027-01-31 NVIDIA "
             "H100, driver 580.65");
