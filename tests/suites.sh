@@ -187,8 +187,9 @@ begin_ahead() {
   (
     trap - EXIT ERR
     renice -n 19 "$BASHPID"
-    [[ $wanted != *" gpu "* ]] || make -C "$build" -j "$jobs" driver-built
-    [[ $wanted != *" unit "* ]] || build_units "$build" "${optimised[@]}"
+    # Beside hosts, only the trees of sanitizers: hosts itself calls make in $build.
+    [[ $wanted != *" gpu "* ]] || [ -n "$beside" ] || make -C "$build" -j "$jobs" driver-built
+    [[ $wanted != *" unit "* ]] || [ -n "$beside" ] || build_units "$build" "${optimised[@]}"
     for name in asan tsan; do
       [[ $wanted == *" $name "* ]] || continue
       options_of "$name"

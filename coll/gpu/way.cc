@@ -65,6 +65,7 @@ Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
     way.no_push[i] = why;
     if (why == nullptr && (taken == nullptr || wire.wire == asked.wire)) taken = &wire;
     if (i > 0 && wire.wire == asked.wire) way.denied = why;
+    if (taken != nullptr && asked.wire == Wire::kAuto) break;
   }
   way.why = way.no_push[0];
   if (taken == nullptr) return way;

@@ -229,6 +229,7 @@ void BlockStore::destroy() noexcept {
 void BlockStore::forget() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   idle_ = {};
+  slabs_.clear();
   for (const void* one : known_) forget_pinned(one);
 }
 
