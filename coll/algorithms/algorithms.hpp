@@ -36,6 +36,8 @@ enum Trait : unsigned {
   kRotates = 16,  // symmetries: symmetry.hpp
   kXors = 32,
   kSlices = 64,
+  kRotatesPowers = 128,
+  kSymmetries = kRotates | kXors | kSlices | kRotatesPowers,
 };
 
 inline constexpr int32_t kRadix = 4;    // radix of k-nomial trees

@@ -7,15 +7,14 @@
 namespace tern::coll {
 
 void allreduce_tree(Builder& b) {
-  const Tree tree = Tree::k_nomial(b.ranks(), 0, 2);
-  const int32_t parent = tree.parent(b.rank());
-  const Slice sum = reduce_up(b, tree);
-  if (parent >= 0) {
-    b.recv(parent, Builder::output());
+  const RankPlace place = k_nomial_place(b.ranks(), 0, 2, b.rank());
+  const Slice sum = reduce_up(b, place);
+  if (place.parent >= 0) {
+    b.recv(place.parent, Builder::output());
   } else {
     b.copy(sum, Builder::output());
   }
-  for (const int32_t child : tree.children(b.rank())) b.send(child, Builder::output());
+  for (const int32_t child : place.children) b.send(child, Builder::output());
 }
 
 }  // namespace tern::coll

@@ -26,7 +26,7 @@ HeldBlocks gather_up(Builder& b, const std::vector<int32_t>& children) {
 }  // namespace
 
 void allreduce_two_level(Builder& b) {
-  const HostPlace place = host_place(b);
+  const RankPlace place = host_place(b);
   b.stage(2);
   b.mirrors(1);
   HeldBlocks held = gather_up(b, place.children);

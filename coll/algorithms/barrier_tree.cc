@@ -11,15 +11,13 @@ constexpr int32_t kTreeUp = 0, kTreeDown = 1;
 }  // namespace
 
 void barrier_tree(Builder& b) {
-  const Tree tree = Tree::k_nomial(b.ranks(), 0, kRadix);
-  const int32_t parent = tree.parent(b.rank());
-  const std::vector<int32_t> children = tree.children(b.rank());
-  for (const int32_t child : children) b.wait(child, kTreeUp);
-  if (parent >= 0) {
-    b.signal(parent, kTreeUp);
-    b.wait(parent, kTreeDown);
+  const RankPlace place = k_nomial_place(b.ranks(), 0, kRadix, b.rank());
+  for (const int32_t child : place.children) b.wait(child, kTreeUp);
+  if (place.parent >= 0) {
+    b.signal(place.parent, kTreeUp);
+    b.wait(place.parent, kTreeDown);
   }
-  for (const int32_t child : children) b.signal(child, kTreeDown);
+  for (const int32_t child : place.children) b.signal(child, kTreeDown);
 }
 
 }  // namespace tern::coll

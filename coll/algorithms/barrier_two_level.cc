@@ -29,7 +29,7 @@ void tell_leaders(Builder& b) {
 }  // namespace
 
 void barrier_two_level(Builder& b) {
-  const HostPlace place = host_place(b);
+  const RankPlace place = host_place(b);
   for (const int32_t child : place.children) b.wait(child, kUp);
   if (place.parent >= 0) {
     b.signal(place.parent, kUp);

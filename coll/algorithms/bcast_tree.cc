@@ -8,18 +8,22 @@
 namespace tern::coll {
 namespace {
 
-void bcast_along(Builder& b, const Tree& tree) {
-  if (b.rank() != b.root()) b.recv(tree.parent(b.rank()), Builder::output());
-  for (const int32_t child : tree.children(b.rank())) b.send(child, Builder::output());
+void bcast_along(Builder& b, const RankPlace& place) {
+  if (place.parent >= 0) b.recv(place.parent, Builder::output());
+  for (const int32_t child : place.children) b.send(child, Builder::output());
 }
 
 }  // namespace
 
-void bcast_binomial(Builder& b) { bcast_along(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
-void bcast_knomial(Builder& b) { bcast_along(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
-void bcast_bine(Builder& b) { bcast_along(b, Tree::bine(b.ranks(), b.root())); }
+void bcast_binomial(Builder& b) {
+  bcast_along(b, k_nomial_place(b.ranks(), b.root(), 2, b.rank()));
+}
+void bcast_knomial(Builder& b) {
+  bcast_along(b, k_nomial_place(b.ranks(), b.root(), kRadix, b.rank()));
+}
+void bcast_bine(Builder& b) { bcast_along(b, bine_place(b.ranks(), b.root(), b.rank())); }
 void bcast_two_level(Builder& b) {
-  bcast_along(b, Tree::by_levels(b.levels(), b.ranks(), b.root()));
+  bcast_along(b, Tree::by_levels(b.levels(), b.ranks(), b.root()).place(b.rank()));
 }
 
 }  // namespace tern::coll

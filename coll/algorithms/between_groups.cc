@@ -17,12 +17,11 @@ int32_t other(const Builder& b, int32_t rank) { return b.ranks() + rank; }
 bool is_root(const Builder& b) { return b.root() == b.rank(); }
 bool is_leaf(const Builder& b) { return b.root() >= b.ranks(); }
 
-Tree tree_of(const Builder& b) { return Tree::k_nomial(b.ranks(), 0, 2); }
+RankPlace place_of(const Builder& b) { return k_nomial_place(b.ranks(), 0, 2, b.rank()); }
 
-void hand_down(Builder& b, const Tree& tree, int32_t from_there) {
-  const int32_t parent = tree.parent(b.rank());
-  b.recv(parent >= 0 ? parent : from_there, Builder::output());
-  for (const int32_t child : tree.children(b.rank())) b.send(child, Builder::output());
+void hand_down(Builder& b, const RankPlace& place, int32_t from_there) {
+  b.recv(place.parent >= 0 ? place.parent : from_there, Builder::output());
+  for (const int32_t child : place.children) b.send(child, Builder::output());
 }
 
 // Each round uses a single distance, so a rank can wait only for an earlier round.
@@ -36,10 +35,9 @@ void exchange(Builder& b, bool same_for_all) {
   }
 }
 
-PartialBuffer reduce_vectors(Builder& b, const Tree& tree) {
+PartialBuffer reduce_vectors(Builder& b, const RankPlace& place) {
   PartialBuffer held = kAtInput, spare = kAtMirror;
-  const std::vector<int32_t> children = tree.children(b.rank());
-  for (auto child = children.rbegin(); child != children.rend(); ++child) {
+  for (auto child = place.children.rbegin(); child != place.children.rend(); ++child) {
     const Slice received = slice_at(b, spare, 0, b.ranks());
     b.recv(*child, received);
     b.reduce(slice_at(b, held, 0, b.ranks()), received, received);
@@ -53,17 +51,17 @@ PartialBuffer reduce_vectors(Builder& b, const Tree& tree) {
 
 void between_barrier(Builder& b) {
   constexpr int32_t kUp = 0, kDown = 1, kAcross = 2;
-  const Tree tree = tree_of(b);
-  const int32_t parent = tree.parent(b.rank());
-  for (const int32_t child : tree.children(b.rank())) b.wait(child, kUp);
+  const RankPlace place = place_of(b);
+  const int32_t parent = place.parent;
+  for (const int32_t child : place.children) b.wait(child, kUp);
   b.signal(parent >= 0 ? parent : other(b, 0), parent >= 0 ? kUp : kAcross);
   b.wait(parent >= 0 ? parent : other(b, 0), parent >= 0 ? kDown : kAcross);
-  for (const int32_t child : tree.children(b.rank())) b.signal(child, kDown);
+  for (const int32_t child : place.children) b.signal(child, kDown);
 }
 
 void between_bcast(Builder& b) {
   if (is_root(b)) b.send(other(b, 0), Builder::output());
-  if (is_leaf(b)) hand_down(b, tree_of(b), b.root());
+  if (is_leaf(b)) hand_down(b, place_of(b), b.root());
 }
 
 void between_gather(Builder& b) {
@@ -87,25 +85,25 @@ void between_alltoall(Builder& b) { exchange(b, false); }
 void between_reduce(Builder& b) {
   if (is_root(b)) b.recv(other(b, 0), Builder::output());
   if (!is_leaf(b)) return;
-  const Slice held = reduce_up(b, tree_of(b));
+  const Slice held = reduce_up(b, place_of(b));
   if (b.rank() == 0) b.send(b.root(), held);
 }
 
 void between_allreduce(Builder& b) {
-  const Tree tree = tree_of(b);
-  const Slice held = reduce_up(b, tree);
+  const RankPlace place = place_of(b);
+  const Slice held = reduce_up(b, place);
   if (b.rank() == 0) b.send(other(b, 0), held);
-  hand_down(b, tree, other(b, 0));
+  hand_down(b, place, other(b, 0));
 }
 
 // The groups split vectors differently, so the whole vector goes across.
 void between_reduce_scatter(Builder& b) {
-  const Tree tree = tree_of(b);
+  const RankPlace place = place_of(b);
   b.mirrors(2);
-  const PartialBuffer held = reduce_vectors(b, tree);
+  const PartialBuffer held = reduce_vectors(b, place);
   const Slice vector = slice_at(b, held, 0, b.ranks());
   if (b.rank() != 0) {
-    b.send(tree.parent(b.rank()), vector);
+    b.send(place.parent, vector);
     return b.recv(0, Builder::output());
   }
   const PartialBuffer theirs = held == kAtMirror ? kAtSecondMirror : kAtMirror;

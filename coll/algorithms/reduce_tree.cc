@@ -11,8 +11,8 @@
 
 namespace tern::coll {
 
-Slice reduce_up(Builder& b, const Tree& tree) {
-  const std::vector<int32_t> children = tree.children(b.rank());
+Slice reduce_up(Builder& b, const RankPlace& place) {
+  const std::vector<int32_t>& children = place.children;
   const auto slots = std::min(kSlots, static_cast<int32_t>(children.size()));
   b.stage(slots);
   Slice held = Builder::input();
@@ -23,26 +23,30 @@ Slice reduce_up(Builder& b, const Tree& tree) {
     b.reduce(held, received, received);
     held = received;
   }
-  if (tree.parent(b.rank()) >= 0) b.send(tree.parent(b.rank()), held);
+  if (place.parent >= 0) b.send(place.parent, held);
   return held;
 }
 
 namespace {
 
-void to_root(Builder& b, const Tree& tree) {
-  const Slice held = reduce_up(b, tree);
+void to_root(Builder& b, const RankPlace& place) {
+  const Slice held = reduce_up(b, place);
   if (b.rank() == b.root()) b.copy(held, Builder::output());
 }
 
 }  // namespace
 
-void reduce_binomial(Builder& b) { to_root(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
-void reduce_knomial(Builder& b) { to_root(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
-void reduce_bine(Builder& b) { to_root(b, Tree::bine(b.ranks(), b.root())); }
-void reduce_two_level(Builder& b) { to_root(b, Tree::by_levels(b.levels(), b.ranks(), b.root())); }
+void reduce_binomial(Builder& b) { to_root(b, k_nomial_place(b.ranks(), b.root(), 2, b.rank())); }
+void reduce_knomial(Builder& b) {
+  to_root(b, k_nomial_place(b.ranks(), b.root(), kRadix, b.rank()));
+}
+void reduce_bine(Builder& b) { to_root(b, bine_place(b.ranks(), b.root(), b.rank())); }
+void reduce_two_level(Builder& b) {
+  to_root(b, Tree::by_levels(b.levels(), b.ranks(), b.root()).place(b.rank()));
+}
 
 void reduce_binomial_ordered(Builder& b) {
-  const Slice held = reduce_up(b, Tree::k_nomial(b.ranks(), 0, 2));
+  const Slice held = reduce_up(b, k_nomial_place(b.ranks(), 0, 2, b.rank()));
   if (b.rank() == 0 && b.root() == 0) b.copy(held, Builder::output());
   if (b.rank() == 0 && b.root() != 0) b.send(b.root(), held);
   if (b.rank() != 0 && b.rank() == b.root()) b.recv(0, Builder::output());

@@ -3,6 +3,7 @@
 #include "coll/algorithms/swing.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tern::coll {
 
@@ -18,9 +19,15 @@ std::vector<int32_t> SwingSteps::reached(int32_t number, int32_t step) const {
   std::vector<int32_t> all{number};
   for (int32_t next = step + 1; next < steps_; ++next)
     for (size_t i = all.size(); i-- > 0;) all.push_back(partner(all[i], next));
-  std::sort(all.begin(), all.end());
   return all;
 }
+
+namespace {
+std::vector<int32_t> sorted(std::vector<int32_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+}  // namespace
 
 std::vector<RankRun> blocks_of_vector(const Fold& /*fold*/, const std::vector<int32_t>& numbers) {
   return runs_of(numbers);
@@ -39,8 +46,8 @@ void swing_down(Builder& b, const Fold& fold, HeldBlocks& held, BlocksOf blocks)
   for (int32_t step = 0; step < swing.steps(); ++step) {
     const int32_t number = swing.partner(fold.number(), step), partner = fold.rank_of(number);
     const PartialBuffer where = held.at == kAtMirror ? held.spare : kAtMirror;
-    const std::vector<RankRun> kept = blocks(fold, swing.reached(fold.number(), step));
-    for (const RankRun& run : blocks(fold, swing.reached(number, step)))
+    const std::vector<RankRun> kept = blocks(fold, sorted(swing.reached(fold.number(), step)));
+    for (const RankRun& run : blocks(fold, sorted(swing.reached(number, step))))
       b.send(partner, slice_at(b, held.at, run.first, run.count));
     for (const RankRun& run : kept) b.recv(partner, slice_at(b, where, run.first, run.count));
     for (const RankRun& run : kept) {
@@ -51,13 +58,15 @@ void swing_down(Builder& b, const Fold& fold, HeldBlocks& held, BlocksOf blocks)
   }
 }
 
-void swing_back(Builder& b, const Fold& fold, BlocksOf blocks, bool whole) {
+void swing_back(Builder& b, const Fold& fold, BlocksOf blocks, bool ascending) {
   const SwingSteps swing(fold.size());
   const auto slices = [&](int32_t number, int32_t step) {
     std::vector<Slice> all;
-    for (const RankRun& run : blocks(fold, swing.reached(number, step)))
-      for (int32_t i = 0; i < run.count; i += whole ? run.count : 1)
-        all.push_back(Builder::output(run.first + i, whole ? run.count : 1));
+    std::vector<int32_t> numbers = swing.reached(number, step);
+    if (ascending) numbers = sorted(std::move(numbers));
+    for (const RankRun& run : blocks(fold, numbers))
+      for (int32_t i = 0; i < run.count; i += ascending ? run.count : 1)
+        all.push_back(Builder::output(run.first + i, ascending ? run.count : 1));
     return all;
   };
   for (int32_t step = swing.steps() - 1; step >= 0; --step) {

@@ -21,15 +21,15 @@ class SwingSteps {
   }
   [[nodiscard]] int32_t steps() const noexcept { return steps_; }
   [[nodiscard]] int32_t partner(int32_t number, int32_t step) const noexcept;
-  /// reached() returns the numbers that steps after `step` reach from `number`, ascending: the
-  /// blocks of `number` once a reduction has done `step`.
+  /// reached() returns the numbers that steps after `step` reach from `number`: the blocks of
+  /// `number` once a reduction has done `step`. The order turns with `number` by even distances.
   [[nodiscard]] std::vector<int32_t> reached(int32_t number, int32_t step) const;
 
  private:
   int32_t size_, steps_ = 0;
 };
 
-/// The blocks of some numbers: of the vector, split at numbers; or of the numbers' ranks.
+/// The runs of blocks of some numbers: of the vector, split at numbers; or of the numbers' ranks.
 using BlocksOf = std::vector<RankRun> (*)(const Fold& fold, const std::vector<int32_t>& numbers);
 [[nodiscard]] std::vector<RankRun> blocks_of_vector(const Fold& fold,
                                                     const std::vector<int32_t>& numbers);
@@ -39,8 +39,8 @@ using BlocksOf = std::vector<RankRun> (*)(const Fold& fold, const std::vector<in
 /// swing_down() leaves each active rank the sums of its blocks, at held.at. Any order of operands.
 void swing_down(Builder& b, const Fold& fold, HeldBlocks& held, BlocksOf blocks);
 
-/// swing_back() gathers the blocks of all numbers in the output, `whole` runs at once or single
-/// blocks.
-void swing_back(Builder& b, const Fold& fold, BlocksOf blocks, bool whole);
+/// swing_back() gathers the blocks of all numbers in the output, `ascending` runs at once or single
+/// blocks in the order of reached().
+void swing_back(Builder& b, const Fold& fold, BlocksOf blocks, bool ascending);
 
 }  // namespace tern::coll

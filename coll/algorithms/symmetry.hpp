@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symmetry of a row: the schedule of a rank is another rank's, with renamed ranks and blocks. Tests
 // prove each row's trait for every shape up to 128 ranks (tests/unit/coll/classes_test.cc).
-//   kRotates: ranks turn by an even distance.
+//   kRotates: ranks turn by an even distance. kRotatesPowers: a power of two of ranks do.
 //   kXors: a power of two of ranks; all ranks flip the same bits, an even number.
 //   kSlices: equal hosts of consecutive ranks; hosts flip bits as above (a power of two of hosts)
 //   or turn; the ranks of each host turn.
@@ -20,7 +20,8 @@ class Symmetry {
   [[nodiscard]] static Symmetry of(const Algorithm& row, int32_t ranks, const Levels* levels) {
     Symmetry made(ranks);
     const auto has = [&](Trait trait) { return (row.traits & trait) != 0; };
-    if (has(kRotates)) made.host_ = 1, made.kind_ = Kind::kTurns;
+    if (has(kRotates) || (has(kRotatesPowers) && power(ranks)))
+      made.host_ = 1, made.kind_ = Kind::kTurns;
     if (has(kXors) && power(ranks)) made.host_ = 1, made.kind_ = Kind::kFlips;
     if (has(kSlices) && levels != nullptr && levels->equal_hosts() && levels->hosts_in_order()) {
       made.host_ = static_cast<int32_t>(levels->host_of(0).size());

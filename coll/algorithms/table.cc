@@ -142,7 +142,7 @@ constexpr Algorithm kTable[] = {
                            {s.hosts * (g - 1), s.n * (g - 1) / g, s.hosts * (g - 1), s.n * (g - 1) / g, 0, s.n / s.p}); }, "Traff, Hunold 2020"},
   {kAllgather, "bine", allgather_bine, kAnything, 0, "lg p; n, most to near ranks",
    [](S s) { const double idle = folds(s.p);
-             return plain(lg(s.p) + (s.p - 1) / 2 + 2 * idle, s.n * (s.p - 1) / s.p * (1 + idle), 0, s.n / s.p); }, "De Sensi et al. 2025"},
+             return plain(lg(s.p) + (s.p - 1) / 2 + 2 * idle, s.n * (s.p - 1) / s.p * (1 + idle), 0, s.n / s.p); }, "De Sensi et al. 2025", FlatMethod::kNone, kRotatesPowers},
   {kAllgather, "pat", allgather_pat, kAnything, 0, "lg p, of p - 1 messages; n, most to near ranks",
    [](S s) { return plain(lg(s.p) + (s.p - 1) / 2, s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, "Jeaugey 2025"},
   {kAllgather, "file", follow_file, kPlan, 32 * kKi, "of the file", by_file, ""},

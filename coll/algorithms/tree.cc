@@ -9,6 +9,47 @@
 
 namespace tern::coll {
 
+RankPlace k_nomial_place(int32_t ranks, int32_t root, int32_t radix, int32_t rank) {
+  const auto rank_of = [&](int64_t node) { return static_cast<int32_t>((node + root) % ranks); };
+  const int64_t node = (int64_t{rank} - root + ranks) % ranks;
+  RankPlace place;
+  int64_t step = 1;
+  while (step < ranks && node / step % radix == 0) step *= radix;
+  if (node != 0) place.parent = rank_of(node - node / step % radix * step);
+  while ((step /= radix) > 0)
+    for (int64_t digit = radix - 1; digit > 0; --digit)
+      if (node + digit * step < ranks) place.children.push_back(rank_of(node + digit * step));
+  return place;
+}
+
+// Steps from `step` on reach from node 0 the nodes v with v mod 2^(step + 1) 0, or node 0's
+// partner.
+RankPlace bine_place(int32_t ranks, int32_t root, int32_t rank) {
+  const int32_t size = floor_power(ranks), extra = ranks - size;
+  const SwingSteps swing(size);
+  const auto rank_of = [&](int32_t node) {
+    return static_cast<int32_t>((int64_t{root} + node + std::min(node, extra)) % ranks);
+  };
+  const int32_t place_of_rank = static_cast<int32_t>((int64_t{rank} - root + ranks) % ranks);
+  const bool last_child = place_of_rank < 2 * extra && place_of_rank % 2 != 0;
+  if (last_child) return {.parent = rank_of(place_of_rank / 2)};
+  const int32_t node = place_of_rank - std::min(place_of_rank / 2, extra);
+  const auto within = [&](int32_t step) {
+    const int32_t mask = (2 << step) - 1, rest = node & mask;
+    return rest == 0 || rest == (swing.partner(0, step) & mask);
+  };
+  RankPlace place;
+  int32_t step = swing.steps();
+  if (node != 0) {
+    do --step;
+    while (!within(step));
+    place.parent = rank_of(swing.partner(node, step));
+  }
+  while (--step >= 0) place.children.push_back(rank_of(swing.partner(node, step)));
+  if (node < extra) place.children.push_back((rank_of(node) + 1) % ranks);
+  return place;
+}
+
 void Tree::attach(int32_t child, int32_t parent) noexcept {
   TreeNode& above = at(parent);
   at(child).parent = parent;
@@ -37,22 +78,6 @@ Tree Tree::k_nomial(int32_t ranks, int32_t root, int32_t radix) {
   for (int32_t node = 0; node < ranks; ++node)
     members[static_cast<size_t>(node)] = node < ranks - root ? node + root : node + root - ranks;
   tree.hang(members, radix);
-  return tree;
-}
-
-Tree Tree::bine(int32_t ranks, int32_t root) {
-  Tree tree(ranks);
-  const int32_t size = floor_power(ranks), extra = ranks - size;
-  const SwingSteps swing(size);
-  const auto rank_of = [&](int32_t node) { return (root + node + std::min(node, extra)) % ranks; };
-  std::vector<int32_t> reached{0};
-  for (int32_t step = swing.steps() - 1; step >= 0; --step)
-    for (size_t i = reached.size(); i-- > 0;) {
-      reached.push_back(swing.partner(reached[i], step));
-      tree.attach(rank_of(reached.back()), rank_of(reached[i]));
-    }
-  for (int32_t node = 0; node < extra; ++node)
-    tree.attach((rank_of(node) + 1) % ranks, rank_of(node));
   return tree;
 }
 
@@ -131,16 +156,14 @@ int32_t DoubleTree::right(int32_t node) const noexcept {
   return half == 0 ? 0 : outer(at + half);
 }
 
-HostPlace host_place(const Builder& b) {
-  const Tree tree = Tree::by_levels(b.levels(), b.ranks(), 0);
+RankPlace host_place(const Builder& b) {
   const auto& host = b.levels()->groups[0];
-  const auto here = [&](int32_t rank) {
-    return rank >= 0 && host[static_cast<size_t>(rank)] == host[static_cast<size_t>(b.rank())];
+  const auto elsewhere = [&](int32_t rank) {
+    return host[static_cast<size_t>(rank)] != host[static_cast<size_t>(b.rank())];
   };
-  HostPlace place;
-  if (here(tree.parent(b.rank()))) place.parent = tree.parent(b.rank());
-  for (const int32_t child : tree.children(b.rank()))
-    if (here(child)) place.children.push_back(child);
+  RankPlace place = Tree::by_levels(b.levels(), b.ranks(), 0).place(b.rank());
+  if (place.parent >= 0 && elsewhere(place.parent)) place.parent = -1;
+  std::erase_if(place.children, elsewhere);
   return place;
 }
 

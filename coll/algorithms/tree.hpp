@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees over all ranks: k-nomial, or by machine level. A rank's subtree is the rank, then the
-// children's subtrees, last child first: in k-nomial trees, rank order from the root. Cost: O(p).
+// Trees over all ranks: k-nomial, bine, or by machine level. RankPlace: a rank's parent and
+// children, largest subtree first. Cost of a place: O(log p) in regular trees, O(p) by levels.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,29 @@
 
 namespace tern::coll {
 
+struct RankPlace {
+  int32_t parent = -1;  // -1: none
+  std::vector<int32_t> children{};
+};
+/// k_nomial_place(): node v has children v + d k^i, 0 < d < k, for all i below v's lowest nonzero
+/// digit.
+[[nodiscard]] RankPlace k_nomial_place(int32_t ranks, int32_t root, int32_t radix, int32_t rank);
+/// bine_place(): like binomial, over the steps of SwingSteps, the farthest first. Beyond a power of
+/// two ranks, the first nodes get a last child each.
+[[nodiscard]] RankPlace bine_place(int32_t ranks, int32_t root, int32_t rank);
+
+/// Tree: all places. A rank's subtree is the rank, then the children's subtrees, last child first:
+/// in k-nomial trees, rank order from the root.
 class Tree {
  public:
-  /// k_nomial(): node v has children v + d k^i, 0 < d < k, for all i below v's lowest nonzero
-  /// digit.
   [[nodiscard]] static Tree k_nomial(int32_t ranks, int32_t root, int32_t radix);
-  /// bine(): like binomial, over the steps of SwingSteps, the farthest first. Beyond a power of two
-  /// ranks, the first nodes get a last child each.
-  [[nodiscard]] static Tree bine(int32_t ranks, int32_t root);
   /// by_levels(): leaders of the outermost groups form a binomial tree, then leaders within each
   /// group. The root leads its group; the lowest rank leads every other group. Without levels the
   /// tree is binomial.
   [[nodiscard]] static Tree by_levels(const Levels* levels, int32_t ranks, int32_t root);
 
   [[nodiscard]] int32_t parent(int32_t rank) const noexcept { return at(rank).parent; }
-  /// children() lists the largest subtree first.
+  [[nodiscard]] RankPlace place(int32_t rank) const { return {parent(rank), children(rank)}; }
   [[nodiscard]] std::vector<int32_t> children(int32_t rank) const;
   [[nodiscard]] std::vector<int32_t> subtree(int32_t rank) const;
 
@@ -46,14 +54,11 @@ class Tree {
   std::vector<TreeNode> nodes_;
 };
 
-struct HostPlace {
-  int32_t parent = -1;
-  std::vector<int32_t> children;
-};
-[[nodiscard]] HostPlace host_place(const Builder& b);
+/// host_place() is this rank's place in the tree of its host.
+[[nodiscard]] RankPlace host_place(const Builder& b);
 
 /// reduce_up() returns this rank's part of the result.
-Slice reduce_up(Builder& b, const Tree& tree);
+Slice reduce_up(Builder& b, const RankPlace& place);
 
 /// DoubleTree: two in-order binary trees over nodes 1..count. Each node is a leaf of at least one
 /// tree, unless count is 1. See: Sanders, Speck, Traff 2009.

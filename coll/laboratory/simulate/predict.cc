@@ -32,7 +32,7 @@ PredictedCall quickest_row(const WorkloadCall& call, const Groups& groups, Place
 
 bool competes(const Algorithm& row, int32_t ranks) {
   if (!has_schedule(row) || (row.limits & kPlan) != 0) return false;
-  return ranks <= kMostWithAllRows || (row.traits & (kRotates | kXors | kSlices)) != 0;
+  return ranks <= kMostWithAllRows || (row.traits & kSymmetries) != 0;
 }
 
 PredictedWorkload predict(const Workload& workload, const Topology& topology,

@@ -8,6 +8,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "coll/algorithms/ranks.hpp"
+#include "coll/algorithms/swing.hpp"
+
 namespace tern::coll {
 namespace {
 
@@ -30,6 +33,50 @@ TEST(Tree, KNomialSubtreesAreRunsFromTheRootRound) {
         }
         EXPECT_EQ(static_cast<int32_t>(tree.subtree(root).size()), ranks);
       }
+}
+
+TEST(Tree, APlaceAloneIsThePlaceInTheTree) {
+  for (const int32_t radix : {2, 3, 4, 8})
+    for (int32_t ranks = 1; ranks <= 70; ++ranks)
+      for (const int32_t root : {0, ranks / 3, ranks - 1}) {
+        const Tree tree = Tree::k_nomial(ranks, root, radix);
+        for (int32_t rank = 0; rank < ranks; ++rank) {
+          const RankPlace place = k_nomial_place(ranks, root, radix, rank);
+          EXPECT_EQ(place.parent, tree.parent(rank));
+          EXPECT_EQ(place.children, tree.children(rank));
+        }
+      }
+}
+
+// From the root, each step of falling distance adds the partner of every node reached so far.
+TEST(Tree, BineReachesEachRankOnceByItsFarthestStep) {
+  for (int32_t ranks = 1; ranks <= 300; ++ranks)
+    for (const int32_t root : {0, ranks / 3, ranks - 1}) {
+      const int32_t size = floor_power(ranks), extra = ranks - size;
+      const SwingSteps swing(size);
+      const auto rank_of = [&](int32_t node) {
+        return (root + node + std::min(node, extra)) % ranks;
+      };
+      std::vector<RankPlace> places(static_cast<size_t>(ranks));
+      const auto attach = [&](int32_t child, int32_t parent) {
+        places[static_cast<size_t>(child)].parent = parent;
+        places[static_cast<size_t>(parent)].children.push_back(child);
+      };
+      std::vector<int32_t> reached{0};
+      for (int32_t step = swing.steps() - 1; step >= 0; --step)
+        for (size_t i = reached.size(); i-- > 0;) {
+          reached.push_back(swing.partner(reached[i], step));
+          attach(rank_of(reached.back()), rank_of(reached[i]));
+        }
+      for (int32_t node = 0; node < extra; ++node)
+        attach((rank_of(node) + 1) % ranks, rank_of(node));
+      for (int32_t rank = 0; rank < ranks; ++rank) {
+        const RankPlace place = bine_place(ranks, root, rank),
+                        &wanted = places[static_cast<size_t>(rank)];
+        ASSERT_EQ(place.parent, wanted.parent) << rank << " of " << ranks << ", root " << root;
+        ASSERT_EQ(place.children, wanted.children) << rank << " of " << ranks << ", root " << root;
+      }
+    }
 }
 
 TEST(Tree, LevelsAreCrossedOncePerGroup) {

@@ -15,7 +15,7 @@ namespace tern::coll {
 namespace {
 
 bool is_symmetric(const Algorithm& row) {
-  return (row.traits & (kRotates | kXors | kSlices)) != 0 && !rooted(row.collective);
+  return (row.traits & kSymmetries) != 0 && !rooted(row.collective);
 }
 
 // Rows are proved as a whole alone if their blocks or sums are not renamed like ranks.
