@@ -146,8 +146,10 @@ void access(Step& step, const Window& w, int target, Access& a) {
     t.op = t.kind == 3 ? MPI_NO_OP : MPI_REPLACE;
     name = t.kind == 3 ? "MPI_NO_OP" : "MPI_REPLACE";
   }
-  const bool simple = t.op == MPI_SUM || t.op == MPI_REPLACE || t.op == MPI_NO_OP ||
-                      ((t.op == MPI_MIN || t.op == MPI_MAX) && basic.kind != Kind::address);
+  const bool small = basic.kind == Kind::natural && basic.extent == 1;
+  const bool without_sign = basic.kind == Kind::address || basic.kind == Kind::natural;
+  const bool simple = (t.op == MPI_SUM && !small) || t.op == MPI_REPLACE || t.op == MPI_NO_OP ||
+                      ((t.op == MPI_MIN || t.op == MPI_MAX) && !without_sign);
   if (t.kind >= 2 && t.kind <= 4 && !simple && peer::kFewAccumulates) step.skip(name);
   step.say("%s of %d %s (%s) at target %d, displacement %ld%s", kKinds[t.kind], t.count, basic.name,
            name, target, static_cast<long>(t.at - w.bases[static_cast<size_t>(target)]),

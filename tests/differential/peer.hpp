@@ -42,7 +42,8 @@ constexpr bool kLittleExternal = kMpich;
 // different layouts (MPI-5.0, 3.3.1: equal signatures match). Such messages are smaller.
 constexpr bool kSmallMixtures = kMpich;
 // Open MPI 5.0.11: MPI_Accumulate and variants ignore logical and bitwise operations, or clear the
-// target (MPI-5.0, 12.3.4).
+// target; MPI_MIN and MPI_MAX compare unsigned numbers as signed (MPI-5.0, 12.3.4 and 6.9.2). Sums
+// of unsigned bytes end at 255 instead of wrapping round.
 constexpr bool kFewAccumulates = kOpenMpi;
 // Open MPI 5.0.11: MPI_MIN and MPI_MAX compare MPI_AINT, MPI_OFFSET and MPI_COUNT without sign
 // (MPI-5.0, 6.9.2).
