@@ -23,7 +23,7 @@ void bcast_knomial(Builder& b) {
 }
 void bcast_bine(Builder& b) { bcast_along(b, bine_place(b.ranks(), b.root(), b.rank())); }
 void bcast_two_level(Builder& b) {
-  bcast_along(b, Tree::by_levels(b.levels(), b.ranks(), b.root()).place(b.rank()));
+  bcast_along(b, place_by_levels(b.levels(), b.ranks(), b.root(), b.rank()));
 }
 
 }  // namespace tern::coll

@@ -42,7 +42,7 @@ void reduce_knomial(Builder& b) {
 }
 void reduce_bine(Builder& b) { to_root(b, bine_place(b.ranks(), b.root(), b.rank())); }
 void reduce_two_level(Builder& b) {
-  to_root(b, Tree::by_levels(b.levels(), b.ranks(), b.root()).place(b.rank()));
+  to_root(b, place_by_levels(b.levels(), b.ranks(), b.root(), b.rank()));
 }
 
 void reduce_binomial_ordered(Builder& b) {

@@ -3,6 +3,7 @@
 #include "coll/algorithms/tree.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "coll/algorithms/ranks.hpp"
 #include "coll/algorithms/swing.hpp"
@@ -47,6 +48,54 @@ RankPlace bine_place(int32_t ranks, int32_t root, int32_t rank) {
   }
   while (--step >= 0) place.children.push_back(rank_of(swing.partner(node, step)));
   if (node < extra) place.children.push_back((rank_of(node) + 1) % ranks);
+  return place;
+}
+
+namespace {
+
+// Adds the rank's place in the binomial tree of `all`.
+void join(RankPlace& place, const std::vector<int32_t>& all, int32_t rank) {
+  const auto at = std::find(all.begin(), all.end(), rank);
+  if (at == all.end()) return;
+  const RankPlace here = k_nomial_place(static_cast<int32_t>(all.size()), 0, 2,
+                                        static_cast<int32_t>(at - all.begin()));
+  if (here.parent >= 0) place.parent = all[static_cast<size_t>(here.parent)];
+  for (const int32_t child : here.children)
+    place.children.push_back(all[static_cast<size_t>(child)]);
+}
+
+// Adds the rank's place in the tree of a host; the first member leads.
+void join_host(RankPlace& place, const Levels& levels, std::vector<int32_t> members, int32_t rank) {
+  for (size_t level = 1; level < levels.groups.size(); ++level) {
+    const auto group = [&](int32_t of) { return levels.groups[level][static_cast<size_t>(of)]; };
+    const int32_t first = members[0];
+    std::vector<int32_t> leaders, mine;
+    for (const int32_t one : members) {
+      if (group(one) == group(first) ? one == first : one == group(one)) leaders.push_back(one);
+      if (group(one) == group(rank)) mine.push_back(one);
+    }
+    join(place, leaders, rank);
+    members = std::move(mine);
+  }
+  join(place, members, rank);
+}
+
+}  // namespace
+
+RankPlace place_by_levels(const Levels* levels, int32_t ranks, int32_t root, int32_t rank) {
+  if (levels == nullptr) return k_nomial_place(ranks, root, 2, rank);
+  const auto host_of = [&](int32_t one) { return levels->groups[0][static_cast<size_t>(one)]; };
+  std::vector<int32_t> members = levels->host_of(rank);
+  const auto led = std::find(members.begin(), members.end(), root);
+  if (led != members.end()) std::rotate(members.begin(), led, led + 1);
+  RankPlace place;
+  if (rank == members[0]) {
+    std::vector<int32_t> leaders = levels->leaders();
+    std::erase(leaders, host_of(root));
+    leaders.insert(leaders.begin(), root);
+    join(place, leaders, rank);
+  }
+  join_host(place, *levels, std::move(members), rank);
   return place;
 }
 
@@ -157,13 +206,8 @@ int32_t DoubleTree::right(int32_t node) const noexcept {
 }
 
 RankPlace host_place(const Builder& b) {
-  const auto& host = b.levels()->groups[0];
-  const auto elsewhere = [&](int32_t rank) {
-    return host[static_cast<size_t>(rank)] != host[static_cast<size_t>(b.rank())];
-  };
-  RankPlace place = Tree::by_levels(b.levels(), b.ranks(), 0).place(b.rank());
-  if (place.parent >= 0 && elsewhere(place.parent)) place.parent = -1;
-  std::erase_if(place.children, elsewhere);
+  RankPlace place;
+  join_host(place, *b.levels(), b.levels()->host_of(b.rank()), b.rank());
   return place;
 }
 

@@ -21,19 +21,22 @@ struct RankPlace {
 /// bine_place(): like binomial, over the steps of SwingSteps, the farthest first. Beyond a power of
 /// two ranks, the first nodes get a last child each.
 [[nodiscard]] RankPlace bine_place(int32_t ranks, int32_t root, int32_t rank);
+/// place_by_levels(): leaders of the outermost groups form a binomial tree, then leaders within
+/// each group. The root leads its group; the lowest rank leads every other group. Without levels
+/// the tree is binomial.
+[[nodiscard]] RankPlace place_by_levels(const Levels* levels, int32_t ranks, int32_t root,
+                                        int32_t rank);
+/// host_place() is this rank's place in the tree of its host.
+[[nodiscard]] RankPlace host_place(const Builder& b);
 
 /// Tree: all places. A rank's subtree is the rank, then the children's subtrees, last child first:
 /// in k-nomial trees, rank order from the root.
 class Tree {
  public:
   [[nodiscard]] static Tree k_nomial(int32_t ranks, int32_t root, int32_t radix);
-  /// by_levels(): leaders of the outermost groups form a binomial tree, then leaders within each
-  /// group. The root leads its group; the lowest rank leads every other group. Without levels the
-  /// tree is binomial.
   [[nodiscard]] static Tree by_levels(const Levels* levels, int32_t ranks, int32_t root);
 
   [[nodiscard]] int32_t parent(int32_t rank) const noexcept { return at(rank).parent; }
-  [[nodiscard]] RankPlace place(int32_t rank) const { return {parent(rank), children(rank)}; }
   [[nodiscard]] std::vector<int32_t> children(int32_t rank) const;
   [[nodiscard]] std::vector<int32_t> subtree(int32_t rank) const;
 
@@ -53,9 +56,6 @@ class Tree {
 
   std::vector<TreeNode> nodes_;
 };
-
-/// host_place() is this rank's place in the tree of its host.
-[[nodiscard]] RankPlace host_place(const Builder& b);
 
 /// reduce_up() returns this rank's part of the result.
 Slice reduce_up(Builder& b, const RankPlace& place);

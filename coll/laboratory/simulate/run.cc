@@ -49,6 +49,7 @@ struct ActorNow {
 /// A way leads from a class to a peer's class; `twin` is the peer's way back.
 struct Way {
   int32_t peer, twin;
+  double latency = 0;
   int32_t head = kNone, tail = kNone;  // the pair's flows, first under way
   int32_t pending = kNone;             // half-posted messages
 };
@@ -110,6 +111,8 @@ class PatternRun {
     actors_.resize(in.classes.first.size());
     for (int32_t a = 0; a < in.classes.count(); ++a) add_actor(a);
     for (int32_t a = 0; a < in.classes.count(); ++a) find_twins(a);
+    uses_of_ways_.resize(ways_.size());
+    for (int32_t a = 0; a < in.classes.count(); ++a) find_routes(a);
   }
 
   Simulated run() {
@@ -165,6 +168,28 @@ class PatternRun {
     for (const int32_t peer : in_.pattern.peers(rank)) {
       Way& one = way(number++);
       one.twin = first_way_[static_cast<size_t>(one.peer)] + in_.pattern.index_of(peer, rank);
+    }
+  }
+
+  // A link of a class carries this share of the flows of the rank's class.
+  void find_routes(int32_t actor) {
+    const Classes& c = in_.classes;
+    const auto peers = in_.pattern.peers(rank_of(actor));
+    Route route;
+    for (size_t i = 0; i < peers.size(); ++i) {
+      if (outline(actor).sends[i] == 0) continue;
+      const int32_t number = first_way_[static_cast<size_t>(actor)] + static_cast<int32_t>(i);
+      std::vector<Network::LinkUse>& uses = uses_of_ways_[static_cast<size_t>(number)];
+      in_.routes.find(rank_of(actor), peers[i], &route);
+      for (const int32_t link : route.links) {
+        const int32_t one = c.of_link[static_cast<size_t>(link)];
+        add_use(&uses, one,
+                static_cast<double>(c.size[static_cast<size_t>(actor)]) /
+                    c.link_size[static_cast<size_t>(one)]);
+      }
+      add_use(&uses, memory_ + actor, 1);
+      add_use(&uses, memory_ + way(number).peer, 1);
+      way(number).latency = route.latency;
     }
   }
 
@@ -263,21 +288,11 @@ class PatternRun {
   }
 
   void carry(int32_t number, double bytes, int32_t reads, const At& send, const At& recv) {
-    begin_after(latency(send.actor, number), {.bytes = bytes,
-                                              .way = number,
-                                              .reads = reads,
-                                              .pass = now(send.actor, send.slot).number,
-                                              .ends = {send, recv}});
-  }
-
-  [[nodiscard]] double latency(int32_t actor, int32_t number) {
-    find_route(actor, number);
-    return route_.latency;
-  }
-
-  void find_route(int32_t actor, int32_t number) {
-    const auto index = static_cast<size_t>(number - first_way_[static_cast<size_t>(actor)]);
-    in_.routes.find(rank_of(actor), in_.pattern.peers(rank_of(actor))[index], &route_);
+    begin_after(way(number).latency, {.bytes = bytes,
+                                      .way = number,
+                                      .reads = reads,
+                                      .pass = now(send.actor, send.slot).number,
+                                      .ends = {send, recv}});
   }
 
   void compute(const At& at, const OutlineStep& step) {
@@ -289,11 +304,10 @@ class PatternRun {
 
   void signal(const At& at, const OutlineStep& step) {
     const int32_t number = first_way(at) + step.peer;
-    begin_after(step.follows_put ? 0 : latency(at.actor, number),
-                {.way = number,
-                 .pass = now(at.actor, at.slot).number,
-                 .word = step.slot,
-                 .ends = {at, {}}});
+    begin_after(step.follows_put ? 0 : way(number).latency, {.way = number,
+                                                             .pass = now(at.actor, at.slot).number,
+                                                             .word = step.slot,
+                                                             .ends = {at, {}}});
     done(at);
   }
 
@@ -371,36 +385,24 @@ class PatternRun {
       left_.push_back(number);
       return;
     }
+    const int32_t memory = memory_ + one.ends[0].actor;
     uses_.clear();
-    const int32_t actor = one.ends[0].actor;
-    if (one.way == kNone) {
-      uses_.push_back({memory_ + actor, static_cast<double>(one.reads)});
-    } else {
-      add_links(actor, one.way);
-      add_use(memory_ + actor, one.reads);
-      add_use(memory_ + way(one.way).peer, 1);
+    if (one.way != kNone) {
+      const std::vector<Network::LinkUse>& route = uses_of_ways_[static_cast<size_t>(one.way)];
+      uses_.assign(route.begin(), route.end());
     }
+    if (one.way == kNone || one.reads != 1)
+      add_use(&uses_, memory, one.way == kNone ? one.reads : one.reads - 1);
     network_.start(one.bytes, uses_, static_cast<size_t>(number));
   }
 
-  // A link of a class carries this share of the flows of the rank's class.
-  void add_links(int32_t actor, int32_t number) {
-    const Classes& c = in_.classes;
-    find_route(actor, number);
-    for (const int32_t link : route_.links) {
-      const int32_t one = c.of_link[static_cast<size_t>(link)];
-      add_use(one, static_cast<double>(c.size[static_cast<size_t>(actor)]) /
-                       c.link_size[static_cast<size_t>(one)]);
-    }
-  }
-
-  void add_use(int32_t resource, double weight) {
-    for (Network::LinkUse& use : uses_)
+  static void add_use(std::vector<Network::LinkUse>* uses, int32_t resource, double weight) {
+    for (Network::LinkUse& use : *uses)
       if (use.resource == resource) {
         use.weight += weight;
         return;
       }
-    uses_.push_back({resource, weight});
+    uses->push_back({resource, weight});
   }
 
   // The next flow of the pair starts.
@@ -447,13 +449,13 @@ class PatternRun {
   std::vector<ActorNow> actors_;
   std::vector<int32_t> first_way_;
   std::vector<Way> ways_;
+  std::vector<std::vector<Network::LinkUse>> uses_of_ways_;  // by a flow that reads once
   Reused<PendingEnd> pending_;
   Reused<MovingFlow> flows_;
   std::vector<Timer> timers_;  // heap
   std::vector<int32_t> begun_, left_;
   std::vector<At> completed_, ending_;
   std::vector<Network::LinkUse> uses_;
-  Route route_;
   double last_ = 0;  // end of the last pass
 };
 

@@ -46,6 +46,13 @@ void expect_equal(const Simulated& found, const Simulated& right, const std::str
         << where << ", link " << i;
 }
 
+/// A class per rank: the run by classes is the whole run, step by step.
+bool is_whole(const std::vector<Schedule>& all, const Topology& topology) {
+  Routes routes(topology);
+  const Pattern pattern = Pattern::of(all);
+  return Classes::coarsest(pattern, topology, routes).count() == pattern.ranks();
+}
+
 template <class Check>
 void for_each_shape(const std::vector<Machine>& machines, const Check& check) {
   for (const Machine& machine : machines) {
@@ -79,7 +86,11 @@ TEST(Classes, EqualWholeRuns) {
                               const std::vector<Schedule>& all, const std::string& where) {
     for (const SimulatedEngine engine : {SimulatedEngine::kHost, SimulatedEngine::kStream}) {
       if (engine == SimulatedEngine::kStream && all.size() > 20) continue;
-      Simulation what{.engine = engine, .bytes = 1e6, .chunk = 9e4};
+      // Several passes amplify rounding: on 256 ranks of a torus from 2e-9 us to 1e-2 us within
+      // 200 rounds.
+      const bool large = all.size() > 64;
+      if (large && is_whole(all, topology)) continue;
+      Simulation what{.engine = engine, .bytes = 1e6, .chunk = large ? 0 : 9e4};
       const Simulated found = simulate(all, topology, what);
       what.whole = true;
       const Simulated whole = simulate(all, topology, what);

@@ -79,6 +79,22 @@ TEST(Tree, BineReachesEachRankOnceByItsFarthestStep) {
     }
 }
 
+TEST(Tree, APlaceByLevelsIsThePlaceInTheTree) {
+  for (const int32_t ranks : {5, 16, 37, 64})
+    for (const std::vector<int32_t>& sizes : {std::vector{8}, {8, 3}, {16, 8, 2}, {5, 2}}) {
+      const Levels levels = Levels::from_sizes(ranks, sizes);
+      if (levels.empty()) continue;
+      for (int32_t root = 0; root < ranks; ++root) {
+        const Tree tree = Tree::by_levels(&levels, ranks, root);
+        for (int32_t rank = 0; rank < ranks; ++rank) {
+          const RankPlace place = place_by_levels(&levels, ranks, root, rank);
+          EXPECT_EQ(place.parent, tree.parent(rank));
+          EXPECT_EQ(place.children, tree.children(rank));
+        }
+      }
+    }
+}
+
 TEST(Tree, LevelsAreCrossedOncePerGroup) {
   for (const int32_t ranks : {5, 16, 37, 64}) {
     const Levels levels = Levels::from_sizes(ranks, {8, 3});
