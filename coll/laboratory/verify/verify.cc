@@ -80,8 +80,7 @@ ClassProof verify_by_classes(const Algorithm& algorithm, int32_t ranks, int32_t 
                              const Levels* levels) {
   ClassProof made;
   made.reason = "without a symmetry of ranks";
-  if ((algorithm.traits & kSymmetries) == 0 || rooted(algorithm.collective))
-    return made;
+  if ((algorithm.traits & kSymmetries) == 0 || rooted(algorithm.collective)) return made;
   Images images(algorithm, ranks, root, levels);
   if (!images.any()) return made;
   const std::vector<Schedule>& schedules = images.representatives();
