@@ -22,7 +22,8 @@ class SwingSteps {
   [[nodiscard]] int32_t steps() const noexcept { return steps_; }
   [[nodiscard]] int32_t partner(int32_t number, int32_t step) const noexcept;
   /// reached() returns the numbers that steps after `step` reach from `number`: the blocks of
-  /// `number` once a reduction has done `step`. The order turns with `number` by even distances.
+  /// `number` once a reduction has done `step`. reached(n + 2 k) is reached(n) plus 2 k, in the
+  /// same order.
   [[nodiscard]] std::vector<int32_t> reached(int32_t number, int32_t step) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symmetry of a row: the schedule of a rank is another rank's, with renamed ranks and blocks. Tests
 // prove each row's trait for every shape up to 128 ranks (tests/unit/coll/classes_test.cc).
-//   kRotates: ranks turn by an even distance. kRotatesPowers: a power of two of ranks do.
+//   kRotates: ranks turn by an even distance. kRotatesPowers: so, on a power of two of ranks.
 //   kXors: a power of two of ranks; all ranks flip the same bits, an even number.
 //   kSlices: equal hosts of consecutive ranks; hosts flip bits as above (a power of two of hosts)
 //   or turn; the ranks of each host turn.

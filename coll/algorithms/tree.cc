@@ -23,18 +23,18 @@ RankPlace k_nomial_place(int32_t ranks, int32_t root, int32_t radix, int32_t ran
   return place;
 }
 
-// Steps from `step` on reach from node 0 the nodes v with v mod 2^(step + 1) 0, or node 0's
-// partner.
+// Steps from `step` on reach from node 0 the nodes v for which v mod 2^(step + 1) is 0 or that of
+// node 0's partner in `step`.
 RankPlace bine_place(int32_t ranks, int32_t root, int32_t rank) {
   const int32_t size = floor_power(ranks), extra = ranks - size;
   const SwingSteps swing(size);
   const auto rank_of = [&](int32_t node) {
     return static_cast<int32_t>((int64_t{root} + node + std::min(node, extra)) % ranks);
   };
-  const int32_t place_of_rank = static_cast<int32_t>((int64_t{rank} - root + ranks) % ranks);
-  const bool last_child = place_of_rank < 2 * extra && place_of_rank % 2 != 0;
-  if (last_child) return {.parent = rank_of(place_of_rank / 2)};
-  const int32_t node = place_of_rank - std::min(place_of_rank / 2, extra);
+  const int32_t distance = static_cast<int32_t>((int64_t{rank} - root + ranks) % ranks);
+  const bool last_child = distance < 2 * extra && distance % 2 != 0;
+  if (last_child) return {.parent = rank_of(distance / 2)};
+  const int32_t node = distance - std::min(distance / 2, extra);
   const auto within = [&](int32_t step) {
     const int32_t mask = (2 << step) - 1, rest = node & mask;
     return rest == 0 || rest == (swing.partner(0, step) & mask);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees over all ranks: k-nomial, bine, or by machine level. RankPlace: a rank's parent and
-// children, largest subtree first. Cost of a place: O(log p) in regular trees, O(p) by levels.
+// children, farthest first; by levels, outermost first. Cost of a place: O(log p) in regular trees,
+// O(p) by levels.
 #pragma once
 
 #include <cstdint>

@@ -146,7 +146,8 @@ void access(Step& step, const Window& w, int target, Access& a) {
     t.op = t.kind == 3 ? MPI_NO_OP : MPI_REPLACE;
     name = t.kind == 3 ? "MPI_NO_OP" : "MPI_REPLACE";
   }
-  const bool small = basic.kind == Kind::natural && basic.extent == 1;
+  const bool small =
+      (basic.kind == Kind::natural || basic.kind == Kind::integer) && basic.extent <= 2;
   const bool without_sign = basic.kind == Kind::address || basic.kind == Kind::natural;
   const bool simple = (t.op == MPI_SUM && !small) || t.op == MPI_REPLACE || t.op == MPI_NO_OP ||
                       ((t.op == MPI_MIN || t.op == MPI_MAX) && !without_sign);

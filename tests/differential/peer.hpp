@@ -43,7 +43,7 @@ constexpr bool kLittleExternal = kMpich;
 constexpr bool kSmallMixtures = kMpich;
 // Open MPI 5.0.11: MPI_Accumulate and variants ignore logical and bitwise operations, or clear the
 // target; MPI_MIN and MPI_MAX compare unsigned numbers as signed (MPI-5.0, 12.3.4 and 6.9.2). Sums
-// of unsigned bytes end at 255 instead of wrapping round.
+// of 8 and 16 bits saturate; MPI defines no overflow.
 constexpr bool kFewAccumulates = kOpenMpi;
 // Open MPI 5.0.11: MPI_MIN and MPI_MAX compare MPI_AINT, MPI_OFFSET and MPI_COUNT without sign
 // (MPI-5.0, 6.9.2).

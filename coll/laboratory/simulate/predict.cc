@@ -2,6 +2,7 @@
 #include "coll/laboratory/simulate/predict.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -32,7 +33,9 @@ PredictedCall quickest_row(const WorkloadCall& call, const Groups& groups, Place
 
 bool competes(const Algorithm& row, int32_t ranks) {
   if (!has_schedule(row) || (row.limits & kPlan) != 0) return false;
-  return ranks <= kMostWithAllRows || (row.traits & kSymmetries) != 0;
+  const bool power = std::has_single_bit(static_cast<uint32_t>(ranks));
+  const unsigned symmetries = power ? kSymmetries : kSymmetries & ~kRotatesPowers;
+  return ranks <= kMostWithAllRows || (row.traits & symmetries) != 0;
 }
 
 PredictedWorkload predict(const Workload& workload, const Topology& topology,

@@ -50,6 +50,8 @@ struct ActorNow {
 struct Way {
   int32_t peer, twin;
   double latency = 0;
+  size_t first_use = 0;  // of the links and memories along the route
+  int32_t uses = 0;
   int32_t head = kNone, tail = kNone;  // the pair's flows, first under way
   int32_t pending = kNone;             // half-posted messages
 };
@@ -111,7 +113,6 @@ class PatternRun {
     actors_.resize(in.classes.first.size());
     for (int32_t a = 0; a < in.classes.count(); ++a) add_actor(a);
     for (int32_t a = 0; a < in.classes.count(); ++a) find_twins(a);
-    uses_of_ways_.resize(ways_.size());
     for (int32_t a = 0; a < in.classes.count(); ++a) find_routes(a);
   }
 
@@ -171,7 +172,6 @@ class PatternRun {
     }
   }
 
-  // A link of a class carries this share of the flows of the rank's class.
   void find_routes(int32_t actor) {
     const Classes& c = in_.classes;
     const auto peers = in_.pattern.peers(rank_of(actor));
@@ -179,17 +179,21 @@ class PatternRun {
     for (size_t i = 0; i < peers.size(); ++i) {
       if (outline(actor).sends[i] == 0) continue;
       const int32_t number = first_way_[static_cast<size_t>(actor)] + static_cast<int32_t>(i);
-      std::vector<Network::LinkUse>& uses = uses_of_ways_[static_cast<size_t>(number)];
+      Way& one_way = way(number);
+      uses_.clear();
       in_.routes.find(rank_of(actor), peers[i], &route);
       for (const int32_t link : route.links) {
         const int32_t one = c.of_link[static_cast<size_t>(link)];
-        add_use(&uses, one,
-                static_cast<double>(c.size[static_cast<size_t>(actor)]) /
-                    c.link_size[static_cast<size_t>(one)]);
+        // A link of a class carries this share of the flows of the rank's class.
+        add_use(one, static_cast<double>(c.size[static_cast<size_t>(actor)]) /
+                         c.link_size[static_cast<size_t>(one)]);
       }
-      add_use(&uses, memory_ + actor, 1);
-      add_use(&uses, memory_ + way(number).peer, 1);
-      way(number).latency = route.latency;
+      add_use(memory_ + actor, 1);
+      add_use(memory_ + one_way.peer, 1);
+      one_way.latency = route.latency;
+      one_way.first_use = uses_of_ways_.size();
+      one_way.uses = static_cast<int32_t>(uses_.size());
+      uses_of_ways_.insert(uses_of_ways_.end(), uses_.begin(), uses_.end());
     }
   }
 
@@ -388,21 +392,21 @@ class PatternRun {
     const int32_t memory = memory_ + one.ends[0].actor;
     uses_.clear();
     if (one.way != kNone) {
-      const std::vector<Network::LinkUse>& route = uses_of_ways_[static_cast<size_t>(one.way)];
-      uses_.assign(route.begin(), route.end());
+      const auto route = uses_of_ways_.begin() + static_cast<ptrdiff_t>(way(one.way).first_use);
+      uses_.assign(route, route + way(one.way).uses);
     }
     if (one.way == kNone || one.reads != 1)
-      add_use(&uses_, memory, one.way == kNone ? one.reads : one.reads - 1);
+      add_use(memory, one.way == kNone ? one.reads : one.reads - 1);
     network_.start(one.bytes, uses_, static_cast<size_t>(number));
   }
 
-  static void add_use(std::vector<Network::LinkUse>* uses, int32_t resource, double weight) {
-    for (Network::LinkUse& use : *uses)
+  void add_use(int32_t resource, double weight) {
+    for (Network::LinkUse& use : uses_)
       if (use.resource == resource) {
         use.weight += weight;
         return;
       }
-    uses->push_back({resource, weight});
+    uses_.push_back({resource, weight});
   }
 
   // The next flow of the pair starts.
@@ -449,7 +453,7 @@ class PatternRun {
   std::vector<ActorNow> actors_;
   std::vector<int32_t> first_way_;
   std::vector<Way> ways_;
-  std::vector<std::vector<Network::LinkUse>> uses_of_ways_;  // by a flow that reads once
+  std::vector<Network::LinkUse> uses_of_ways_;  // by flows that read once
   Reused<PendingEnd> pending_;
   Reused<MovingFlow> flows_;
   std::vector<Timer> timers_;  // heap

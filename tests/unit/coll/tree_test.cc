@@ -80,19 +80,30 @@ TEST(Tree, BineReachesEachRankOnceByItsFarthestStep) {
 }
 
 TEST(Tree, APlaceByLevelsIsThePlaceInTheTree) {
-  for (const int32_t ranks : {5, 16, 37, 64})
-    for (const std::vector<int32_t>& sizes : {std::vector{8}, {8, 3}, {16, 8, 2}, {5, 2}}) {
-      const Levels levels = Levels::from_sizes(ranks, sizes);
+  for (const int32_t ranks : {5, 16, 37, 64}) {
+    std::vector<int64_t> dealt, pairs, uneven;  // hosts without consecutive ranks
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      dealt.push_back(rank % 3);
+      pairs.push_back(rank % 2);
+      uneven.push_back(rank * rank % 5);
+    }
+    for (const Levels& levels :
+         {Levels::from_sizes(ranks, {8}), Levels::from_sizes(ranks, {8, 3}),
+          Levels::from_sizes(ranks, {16, 8, 2}), Levels::from_sizes(ranks, {5, 2}),
+          Levels::from_names({dealt, pairs}), Levels::from_names({uneven, pairs})}) {
       if (levels.empty()) continue;
       for (int32_t root = 0; root < ranks; ++root) {
         const Tree tree = Tree::by_levels(&levels, ranks, root);
         for (int32_t rank = 0; rank < ranks; ++rank) {
           const RankPlace place = place_by_levels(&levels, ranks, root, rank);
-          EXPECT_EQ(place.parent, tree.parent(rank));
-          EXPECT_EQ(place.children, tree.children(rank));
+          EXPECT_EQ(place.parent, tree.parent(rank))
+              << rank << " of " << ranks << ", root " << root;
+          EXPECT_EQ(place.children, tree.children(rank))
+              << rank << " of " << ranks << ", root " << root;
         }
       }
     }
+  }
 }
 
 TEST(Tree, LevelsAreCrossedOncePerGroup) {

@@ -40,7 +40,7 @@ TEST(VerifyClasses, RowsWithASymmetryAreProved) {
             << host << ": " << found.proof.fault;
       }
   }
-  for (const char* name : {"barrier dissemination", "allgather ring",
+  for (const char* name : {"barrier dissemination", "allgather ring", "allgather bine",
                            "allgather recursive_doubling", "allreduce ring", "alltoall pairwise"})
     EXPECT_EQ(proved.count(name), 1U) << name;
 }

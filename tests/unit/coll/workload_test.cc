@@ -95,6 +95,15 @@ TEST(Workload, TheQuickestRowIsTaken) {
   EXPECT_NE(row("allreduce 268435456 16 0 - 0\n"), "one_shot");
 }
 
+// Rows with p steps a rank compete on many ranks only by a symmetry.
+TEST(Workload, LargeGroupsTakeRowsWithASymmetry) {
+  const Algorithm& bine = *find_algorithm(Collective::kAllgather, "bine");
+  EXPECT_TRUE(competes(bine, kMostWithAllRows - 1));
+  EXPECT_FALSE(competes(bine, 96));
+  EXPECT_TRUE(competes(bine, 128));
+  EXPECT_TRUE(competes(*find_algorithm(Collective::kAllgather, "ring"), 96));
+}
+
 TEST(Workload, WrongLinesAreSaid) {
   const struct {
     const char* text;
