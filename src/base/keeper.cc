@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,20 +18,31 @@ namespace {
 
 // The limit counts rounds, not seconds: a stopped job loses a single round.
 constexpr int kRounds = 1000, kRoundMs = 10;
+constexpr int kWaitRounds = 100;  // a wait for room
+
+/// False if send() does not wait.
+bool limit_waits(const MailSocket& socket) noexcept {
+  const timeval limit{kWaitRounds * kRoundMs / 1000, 0};
+  return (::fcntl(socket.descriptor(), F_GETFL) & O_NONBLOCK) == 0 &&
+         ::setsockopt(socket.descriptor(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0;
+}
 
 int send_patiently(const MailSocket& socket, const Address& at, const KeeperLetter& letter,
                    const int* descriptors, size_t count) noexcept {
-  for (int round = 1;; ++round) {
-    const int error = socket.send(at, &letter, sizeof letter, descriptors, count);
-    const bool is_full = error == EAGAIN || error == ENOBUFS;
+  bool waits = false;
+  for (int round = 0;;) {
+    const int error =
+        socket.send(at, &letter, sizeof letter, descriptors, count, waits ? 0 : MSG_DONTWAIT);
     // ETOOMANYREFS: unread descriptors count against ulimit -n.
-    if ((!is_full && error != ETOOMANYREFS && error != EINTR) || round == kRounds) return error;
-    pollfd room{socket.descriptor(), POLLOUT, 0};
-    // Only a connected socket reports free space.
-    if (is_full && at.length == 0)
-      (void)::poll(&room, 1, kRoundMs);
-    else
-      ::usleep(kRoundMs * 1000);
+    const bool again =
+        error == EAGAIN || error == ENOBUFS || error == ETOOMANYREFS || error == EINTR;
+    if (!again || round >= kRounds) return error;
+    // Only a connected socket waits for room. The kernel wakes one waiting send() per free place;
+    // poll() would wake all, thousands of ranks at their start.
+    const bool waited = waits && error == EAGAIN;
+    round += waited ? kWaitRounds : 1;
+    waits = error == EAGAIN && at.length == 0 && limit_waits(socket);
+    if (!waits) ::usleep(kRoundMs * 1000);
   }
 }
 

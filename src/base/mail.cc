@@ -67,7 +67,7 @@ Address MailSocket::address() const noexcept {
 }
 
 int MailSocket::send(const Address& to, const void* data, size_t bytes, const int* descriptors,
-                     size_t count) const noexcept {
+                     size_t count, int flags) const noexcept {
   iovec part{const_cast<void*>(data), bytes};
   Beside beside{};
   msghdr message{};
@@ -84,7 +84,7 @@ int MailSocket::send(const Address& to, const void* data, size_t bytes, const in
     head->cmsg_len = CMSG_LEN(count * sizeof(int));
     std::memcpy(CMSG_DATA(head), descriptors, count * sizeof(int));
   }
-  return ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
+  return ::sendmsg(socket_.get(), &message, flags | MSG_NOSIGNAL) < 0 ? errno : 0;
 }
 
 size_t MailSocket::receive(void* data, size_t most, std::vector<Fd>* descriptors,

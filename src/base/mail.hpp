@@ -31,8 +31,8 @@ class MailSocket {
   [[nodiscard]] bool valid() const noexcept { return socket_.valid(); }
   [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
   [[nodiscard]] Address address() const noexcept;
-  int send(const Address& to, const void* data, size_t bytes, const int* descriptors,
-           size_t count) const noexcept;
+  int send(const Address& to, const void* data, size_t bytes, const int* descriptors, size_t count,
+           int flags = MSG_DONTWAIT) const noexcept;
   /// Returns the bytes of the next letter, or 0.
   size_t receive(void* data, size_t most, std::vector<Fd>* descriptors, Address* from) const;
 

@@ -6,17 +6,21 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/doorbell.hpp"
 #include "base/keeper.hpp"
@@ -53,6 +57,41 @@ constexpr const char* kWhySkipped = "no user namespaces here";
     if (result_ == kSkipped) GTEST_SKIP() << kWhySkipped; \
     EXPECT_EQ(result_, 0);                                \
   } while (0)
+
+// Many ranks fill mpirun's socket at their start. With poll(), each free place woke all waiting
+// ranks: 4,000 ranks took 30 to 50 s, of which 60 s of CPU in the kernel.
+TEST(Keeper, AFreePlaceWakesOneSender) {
+  constexpr int kSenders = 500;
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends), 0);
+  const MailSocket senders{Fd(ends[0])};
+  Keeper keeper{MailSocket{Fd(ends[1])}};
+  rusage before{}, after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  std::atomic<int> sent = 0, failed = 0;
+  std::vector<std::thread> ranks;
+  for (int i = 0; i < kSenders; ++i)
+    ranks.emplace_back([&, i] {
+      const Fd kept(::eventfd(0, EFD_CLOEXEC));
+      (keep_at(senders, {}, static_cast<uint64_t>(i), {kept.get()}) ? sent : failed)++;
+    });
+  int letters = 0;
+  for (KeeperLetter letter{}; letters < kSenders; ++letters) {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    std::vector<Fd> descriptors;
+    Address from;
+    pollfd room{keeper.descriptor(), POLLIN, 0};
+    ASSERT_EQ(::poll(&room, 1, 10000), 1);
+    const MailSocket one(Fd(::fcntl(keeper.descriptor(), F_DUPFD_CLOEXEC, 0)));
+    ASSERT_EQ(one.receive(&letter, sizeof letter, &descriptors, &from), sizeof letter);
+  }
+  for (std::thread& rank : ranks) rank.join();
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_EQ(sent, kSenders);
+  EXPECT_EQ(failed, 0);
+  // Measured: 1.7 for each sender and letter; 4.5 with poll().
+  EXPECT_LT(after.ru_nvcsw - before.ru_nvcsw, 3 * kSenders);
+}
 
 /// Launcher plays mpirun: a keeper and an inherited socket.
 class Launcher {
