@@ -50,6 +50,7 @@ def work(how, rank, place):
     import world
 
     world.begin(init_method=f"file://{place}/store", rank=rank, world_size=2)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores SIGINT
     signal.signal(signal.SIGUSR1, on_signal)
     open(f"{place}/ready{rank}", "w").close()
     if rank == 1:
