@@ -70,7 +70,6 @@ class OnDevice {
 
   void work();
   void reduce(const ElementRange& range) noexcept;
-  void spread(const ElementRange& range, const std::byte* result) noexcept;
   void move() noexcept;
   void move_slices() noexcept;
   [[nodiscard]] ElementRange own_range() const noexcept;

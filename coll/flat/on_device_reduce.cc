@@ -71,25 +71,19 @@ void OnDevice::reduce(const ElementRange& range) noexcept {
   } else {
     target = output_of(spreads(operation_.collective) ? rank_ : operation_.root) + offset;
   }
+  // A slice is read by its own rank alone, so the result may replace inputs.
+  std::array<void*, cuda::kMostSources> others;
+  size_t also = 0;
+  for (int i = 1; spreads(operation_.collective) && i < ranks_; ++i)
+    others[also++] = output_of((rank_ + i) % ranks_) + offset;
   const auto plan = core::device_reduction(*operation_.op, type);
   job_.mark();
-  if (!job_.failed()) {
-    const cuda::Current current(job_.device());
-    job_.note("cuLaunchKernel", job_.device().kernels()->reduce(
-                                    job_.stream(), plan->operation, plan->plan, sources.data(),
-                                    ranks_, target, range.count * plan->elements));
-  }
-  if (spreads(operation_.collective)) spread(range, target);
-}
-
-// Safe in place: a slice is read only by its own rank. Copies leave the SMs to the application.
-void OnDevice::spread(const ElementRange& range, const std::byte* result) noexcept {
-  const auto size = static_cast<size_t>(operation_.input.type->size());
-  const size_t bytes = static_cast<size_t>(range.count) * size;
-  for (int i = 1; i < ranks_; ++i) {
-    std::byte* const to = output_of((rank_ + i) % ranks_) + static_cast<size_t>(range.first) * size;
-    job_.copy(to, result, bytes);
-  }
+  if (job_.failed()) return;
+  const cuda::Current current(job_.device());
+  job_.note("cuLaunchKernel",
+            job_.device().kernels()->reduce(job_.stream(), plan->operation, plan->plan,
+                                            sources.data(), ranks_, target,
+                                            range.count * plan->elements, {others.data(), also}));
 }
 
 }  // namespace tern::coll

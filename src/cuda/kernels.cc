@@ -158,11 +158,15 @@ CUresult Kernels::launch(const Kernel& kernel, CUstream stream, int64_t blocks,
 }
 
 CUresult Kernels::reduce(CUstream stream, Reduction operation, const ReducePlan& plan,
-                         const void* const* sources, int n, void* target, int64_t count) noexcept {
+                         const void* const* sources, int n, void* target, int64_t count,
+                         std::span<void* const> others) noexcept {
   constexpr int64_t kVectorsOfThread = 4;
-  if (n < 1 || n > kMostSources) return CUDA_ERROR_INVALID_VALUE;
+  if (n < 1 || n > kMostSources || others.size() >= kMostSources) return CUDA_ERROR_INVALID_VALUE;
   if (count == 0) return CUDA_SUCCESS;
-  ReduceArguments arguments{};
+  SpreadArguments spread{};
+  std::copy(others.begin(), others.end(), spread.others);
+  spread.also = static_cast<int32_t>(others.size());
+  ReduceArguments& arguments = spread.reduction;
   std::copy(sources, sources + n, arguments.sources);
   arguments.target = target;
   arguments.count = count * plan.factor;
@@ -170,7 +174,7 @@ CUresult Kernels::reduce(CUstream stream, Reduction operation, const ReducePlan&
   arguments.operation = static_cast<int32_t>(operation);
   const int64_t vectors = ceiling(count * plan.bytes, 16) + 1;
   return launch(reduce_[static_cast<size_t>(plan.kernel)], stream,
-                ceiling(vectors, kVectorsOfThread * kThreads), &arguments);
+                ceiling(vectors, kVectorsOfThread * kThreads), &spread);
 }
 
 CUresult Kernels::pack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,

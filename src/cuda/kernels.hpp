@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/number.hpp"
@@ -43,9 +44,11 @@ class Kernels {
   // All launches require available().
 
   /// target[i] = sources[0][i] (op) (sources[1][i] (op) ...) for `count` elements. `n` is at most
-  /// kMostSources; the target may be among the sources.
+  /// kMostSources; the target may be among the sources. `others`, fewer than kMostSources, also get
+  /// the result.
   CUresult reduce(CUstream stream, Reduction operation, const ReducePlan& plan,
-                  const void* const* sources, int n, void* target, int64_t count) noexcept;
+                  const void* const* sources, int n, void* target, int64_t count,
+                  std::span<void* const> others = {}) noexcept;
 
   /// pack() and unpack() move the packed bytes [offset, offset + bytes) of elements at `buffer`.
   /// Both addresses must be valid on the device. The program must live until the work has ended.

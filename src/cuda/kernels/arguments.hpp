@@ -20,6 +20,14 @@ struct ReduceArguments {
   int32_t operation;
 };
 
+/// The result also goes to others[0], ..., others[also - 1]: each among the sources, or overlapping
+/// none. Any alignment.
+struct SpreadArguments {
+  ReduceArguments reduction;
+  void* others[kMostSources - 1];
+  int32_t also;
+};
+
 // X(suffix, type, operations...) defines the kernel tern_reduce_SUFFIX. Signed and unsigned
 // integers share sums, products and logical operations; `bits` takes bytes of any type.
 #define TERN_REDUCE_KERNELS(X)                            \

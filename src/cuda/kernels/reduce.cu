@@ -5,11 +5,11 @@
 
 namespace tern::cuda {
 
-#define TERN_REDUCE_KERNEL(suffix, type, ...)                                                     \
-  TERN_KERNEL(tern_reduce_##suffix, ReduceArguments, 256, alone) {                                \
-    constexpr int kVectors = 4;                                                                   \
-    reduce<kVectors, TERN_REDUCE_ELEMENT(suffix, type), type, __VA_ARGS__>(arguments, blockIdx.x, \
-                                                                           gridDim.x);            \
+#define TERN_REDUCE_KERNEL(suffix, type, ...)                                            \
+  TERN_KERNEL(tern_reduce_##suffix, SpreadArguments, 256, alone) {                       \
+    constexpr int kVectors = 4;                                                          \
+    reduce<kVectors, TERN_REDUCE_ELEMENT(suffix, type), type, __VA_ARGS__>(              \
+        arguments.reduction, {arguments.others, arguments.also}, blockIdx.x, gridDim.x); \
   }
 TERN_REDUCE_KERNELS(TERN_REDUCE_KERNEL)
 

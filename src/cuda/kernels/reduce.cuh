@@ -91,8 +91,20 @@ struct Slots {
   }
 };
 
+/// Further targets of a result.
+struct Others {
+  void* const* at;
+  int32_t count;
+
+  template <class Store>
+  TERN_DEVICE void each(int64_t begin, const Store& store) const {
+    for (int k = 0; k < count; ++k) store(static_cast<char*>(DEV(at[k])) + begin);
+  }
+};
+
 template <class T, class... Operations>
-TERN_DEVICE void reduce_slot(const ReduceArguments& a, const Slots& slots, int64_t slot) {
+TERN_DEVICE void reduce_slot(const ReduceArguments& a, const Others& others, const Slots& slots,
+                             int64_t slot) {
   const int64_t begin = slots.begin(slot);
   const int bytes = static_cast<int>(slots.end(slot) - begin);
   const auto at = [&](int k) { return static_cast<const char*>(DEV(a.sources[k])) + begin; };
@@ -102,10 +114,12 @@ TERN_DEVICE void reduce_slot(const ReduceArguments& a, const Slots& slots, int64
     apply<1, T, Operations...>(a.operation, &value, &sum);
   }
   store_some(static_cast<char*>(DEV(a.target)) + begin, sum, bytes);
+  others.each(begin, [&](char* to) { store_some(to, sum, bytes); });
 }
 
 template <int kVectors, class T, class... Operations>
-TERN_DEVICE void reduce_whole(const ReduceArguments& a, int64_t begin, int64_t apart) {
+TERN_DEVICE void reduce_whole(const ReduceArguments& a, const Others& others, int64_t begin,
+                              int64_t apart) {
   Vector sums[kVectors], values[kVectors];
   const auto at = [&](int k) { return static_cast<const char*>(DEV(a.sources[k])) + begin; };
   load_vectors(at(a.n - 1), apart, sums);
@@ -114,19 +128,22 @@ TERN_DEVICE void reduce_whole(const ReduceArguments& a, int64_t begin, int64_t a
     apply<kVectors, T, Operations...>(a.operation, values, sums);
   }
   store_vectors(static_cast<char*>(DEV(a.target)) + begin, apart, sums);
+  others.each(begin, [&](char* to) { store_vectors(to, apart, sums); });
 }
 
 template <int kVectors, int kElement, class T, class... Operations>
-TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks) {
+TERN_DEVICE void reduce(const ReduceArguments& a, const Others& others, int64_t block,
+                        int64_t blocks) {
   const Slots slots(static_cast<const char*>(DEV(a.target)), a.count * kElement, kElement);
   const int64_t threads = blockDim.x, step = kVectors * threads;
   for (int64_t first = block * step; first < slots.count; first += blocks * step) {
     const int64_t mine = first + threadIdx.x;
     if (first > 0 && slots.head + (first + step - 1) * 16 <= slots.bytes) {
-      reduce_whole<kVectors, T, Operations...>(a, slots.begin(mine), threads * 16);
+      reduce_whole<kVectors, T, Operations...>(a, others, slots.begin(mine), threads * 16);
     } else {
       for (int64_t slot = mine; slot < first + step && slot < slots.count; slot += threads)
-        if (slots.end(slot) > slots.begin(slot)) reduce_slot<T, Operations...>(a, slots, slot);
+        if (slots.end(slot) > slots.begin(slot))
+          reduce_slot<T, Operations...>(a, others, slots, slot);
     }
   }
 }
@@ -136,7 +153,7 @@ TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks)
 template <int kElement, class T, class... Operations>
 TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
   constexpr int kVectors = kElement > 4 ? 1 : kElement > 1 || sizeof(T) == 1 ? 2 : 4;
-  reduce<kVectors, kElement, T, Operations...>(a, 0, 1);
+  reduce<kVectors, kElement, T, Operations...>(a, {nullptr, 0}, 0, 1);
 }
 
 enum class ReduceNumber : int32_t {

@@ -96,6 +96,22 @@ void columns(const Area& memory) {
   OK(MPI_Type_free(&column));
 }
 
+/// Each rank's kernel stores the part of the sum to all outputs.
+void allreduce(const Area& in, const Area& out) {
+  const auto sum = [&] {
+    OK(MPI_Allreduce(in.address(), out.address(), 1 << 20, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  };
+  for (int round = 0; round < 2; ++round) sum();
+  const Ledger ledger;
+  sum();
+  const Counts made = ledger.made();
+  const auto launches = made.find("cuLaunchKernel");
+  if (launches == made.end() || launches->second != 1) FAIL("an allreduce takes another way");
+  for (const auto& [function, count] : made)
+    if (function.starts_with("cuMemcpy") && count > 0)
+      FAIL("an allreduce calls %s %lld times", function.c_str(), count);
+}
+
 /// Tern queries an unshareable pool only once.
 void pools() {
   const unsigned long long before = control().calls("cuMemPoolExportToShareableHandle");
@@ -127,6 +143,7 @@ int main(int argc, char** argv) {
   const Area other = plain(8 << 20);
   first_use(other);
   columns(memory);
+  allreduce(memory, other);
   pools();
   return end();
 }

@@ -13,20 +13,23 @@ constexpr unsigned kThreads = 64;
 class ReduceKernels : public ReduceCases {
  protected:
   static void launch(const Case& c, const std::vector<const void*>& sources, void* target,
-                     size_t count, unsigned blocks) {
+                     size_t count, unsigned blocks, const std::vector<void*>& others = {}) {
     const TernHostKernels* kernels = tern_host_kernels();
     const TernHostKernel* kernel = kernels->find(name_of(c.plan.kernel));
     ASSERT_NE(kernel, nullptr) << describe(c);
-    ReduceArguments arguments{};
+    SpreadArguments spread{};
+    std::copy(others.begin(), others.end(), spread.others);
+    spread.also = static_cast<int>(others.size());
+    ReduceArguments& arguments = spread.reduction;
     std::copy(sources.begin(), sources.end(), arguments.sources);
     arguments.target = target;
     arguments.count = static_cast<int64_t>(count) * c.plan.factor;
     arguments.n = static_cast<int>(sources.size());
     arguments.operation = static_cast<int>(c.operation);
-    ASSERT_EQ(kernel->parameter_bytes, sizeof arguments);
+    ASSERT_EQ(kernel->parameter_bytes, sizeof spread);
     const TernLaunch grid = {{blocks, 1, 1}, {kThreads, 1, 1}, 0, 0};
     char why[256] = "";
-    ASSERT_EQ(kernels->launch(kernel, &grid, &arguments, why, sizeof why), 0) << why;
+    ASSERT_EQ(kernels->launch(kernel, &grid, &spread, why, sizeof why), 0) << why;
   }
 
   struct Shape {
@@ -95,6 +98,32 @@ TEST_F(ReduceKernels, TheTargetMayBeAnySource) {
   for (const Case& c : cases())
     if (c.number == Number::kInt32 || c.number == Number::kBfloat16)
       for (int which = 0; which < 4; ++which) check(c, {4, 5000, 3, 4, 4, which});
+}
+
+// Some targets are among the sources, some lie apart, with other alignments.
+TEST_F(ReduceKernels, TheResultGoesToAllTargets) {
+  for (const Case& c : cases()) {
+    if (c.number != Number::kInt8 && c.number != Number::kFloat && c.number != Number::kDoubleInt)
+      continue;
+    for (const size_t n : {size_t{2}, size_t{5}, static_cast<size_t>(kMostSources)})
+      for (const size_t count : {size_t{1}, size_t{37}, size_t{5000}}) {
+        std::vector<std::vector<char>> rooms;
+        std::vector<const void*> sources;
+        std::vector<void*> others;
+        for (size_t k = 0; k < n; ++k) rooms.push_back(random_bytes(c, count));
+        const std::vector<char> wanted = expected(c, rooms, count);
+        std::vector<char> apart(wanted.size() + 2 * (n + 1), '\x5a');
+        for (size_t k = 0; k < n; ++k) sources.push_back(rooms[k].data());
+        for (size_t k = 1; k < n; ++k) others.push_back(rooms[k].data());
+        others.back() = apart.data() + n;
+        launch(c, sources, rooms[0].data(), count, 3, others);
+        for (size_t k = 0; k + 1 < n; ++k)
+          compare(c, rooms[k].data(), wanted, count, " at target " + std::to_string(k));
+        compare(c, apart.data() + n, wanted, count, " at the last target");
+        EXPECT_EQ(apart[n - 1], '\x5a');
+        EXPECT_EQ(apart[n + wanted.size()], '\x5a');
+      }
+  }
 }
 
 TEST_F(ReduceKernels, WhatTheHostReducesTheDeviceDoesButForWideFloats) {
