@@ -29,22 +29,14 @@ TEST(Tree, KNomialSubtreesAreRunsFromTheRootRound) {
           const std::vector<int32_t> subtree = tree.subtree(rank);
           for (size_t i = 0; i < subtree.size(); ++i)
             ASSERT_EQ(subtree[i], (rank + static_cast<int32_t>(i)) % ranks);
+          const RankPlace place = k_nomial_place(ranks, root, radix, rank);
+          EXPECT_EQ(place.parent, tree.parent(rank))
+              << rank << " of " << ranks << ", root " << root;
+          EXPECT_EQ(place.children, tree.children(rank))
+              << rank << " of " << ranks << ", root " << root;
           EXPECT_LE(depth_of(tree, rank), std::ceil(std::log2(ranks) / std::log2(radix) - 1e-9));
         }
         EXPECT_EQ(static_cast<int32_t>(tree.subtree(root).size()), ranks);
-      }
-}
-
-TEST(Tree, APlaceAloneIsThePlaceInTheTree) {
-  for (const int32_t radix : {2, 3, 4, 8})
-    for (int32_t ranks = 1; ranks <= 70; ++ranks)
-      for (const int32_t root : {0, ranks / 3, ranks - 1}) {
-        const Tree tree = Tree::k_nomial(ranks, root, radix);
-        for (int32_t rank = 0; rank < ranks; ++rank) {
-          const RankPlace place = k_nomial_place(ranks, root, radix, rank);
-          EXPECT_EQ(place.parent, tree.parent(rank));
-          EXPECT_EQ(place.children, tree.children(rank));
-        }
       }
 }
 
