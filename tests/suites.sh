@@ -34,20 +34,21 @@ suite_unit() {
   [ -z "$full" ] || { export TEST_LONG=1; options=(); } # more ranks, counts, roots
   unit_tests_in "$build" "${options[@]}"
 }
-# Single-threaded proofs and sweeps, and collectives in streams. Slow with sanitizers, which skip most tests of streams.
-optimised=(coll/verify_test coll/engine_test coll/neighbors_test coll/lower_test coll/hosts_test coll/simulate_test coll/classes_test
-  coll/stream_test coll/kernel_run_test coll/lines_run_test base/params_test cuda/functions_test
-  forest/forest_test forest/rows_test forest/store_test coll/verify_classes_test coll/place_test)
-proofs=(--without coll/verify_test --without coll/engine_test --without coll/neighbors_test)
-lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simulate_test
-  --without coll/classes_test --without forest/forest_test --without forest/rows_test --without forest/store_test
-  --without coll/verify_classes_test --without coll/place_test)
-# Rooms without threads: half of the time of the TSan build.
-single_threaded=(--without unit/core/ --without unit/topo/ --without unit/tools/ --without unit/abi/ --without unit/api/
-  --without unit/forest/)
-for test in between canonical classes domains exchange generators geometry host_graph mscclpp published remote select timeline topology tree \
-  verdicts workload; do
-  single_threaded+=(--without "unit/coll/${test}_test")
+# Single-threaded proofs and sweeps. Slow with sanitizers.
+proved=(verify engine neighbors)
+lowered=(lower hosts simulate classes verify_classes place)
+proofs=() explored=(fault/agreement_test fault/hosts_test forest/forest_test forest/rows_test forest/store_test)
+for test in "${proved[@]}"; do proofs+=("coll/${test}_test"); done
+for test in "${lowered[@]}"; do explored+=("coll/${test}_test"); done
+# Also collectives in streams: sanitizers skip most of their tests.
+optimised=("${proofs[@]}" "${explored[@]}" coll/stream_test coll/kernel_run_test coll/lines_run_test base/params_test cuda/functions_test)
+# Without threads: more than half of the time of the TSan build.
+single_threaded=(unit/core/ unit/topo/ unit/tools/ unit/abi/ unit/api/ unit/forest/
+  base/environment_test base/config_test base/wheels_test boot/nodes_test boot/process_set_test boot/spawn_request_test btl/interfaces_test
+  btl/options_test btl/ports_test cuda/functions_test io/ rma/epoch_test trace/numbers_test)
+for test in between canonical chakra classes contest cut domains exchange generators geometry graph_model host_graph model_split mscclpp \
+  published remote select timeline topology tree verdicts workload; do
+  single_threaded+=("unit/coll/${test}_test")
 done
 
 # network sends messages over a bad network in one process. --full adds collectives and a random seed.
@@ -63,12 +64,14 @@ suite_asan() { sanitized asan; }
 suite_tsan() { sanitized tsan; }
 # options_of NAME: sets `options` to the suite's options of tests/unit/run.
 options_of() {
-  options=("${proofs[@]}" "${lowered[@]}")
+  local without=("${proofs[@]}" "${explored[@]}") one
   case $1$full in
-    asan--full) options=() ;;
-    tsan--full) options=("${proofs[@]}" --without core/external32_test --without core/datatype_test) ;;
-    tsan) options+=("${single_threaded[@]}") ;;
+    asan--full) without=() ;;
+    tsan--full) without=("${proofs[@]}" core/external32_test core/datatype_test) ;;
+    tsan) without+=("${single_threaded[@]}") ;;
   esac
+  options=()
+  for one in "${without[@]}"; do options+=(--without "$one"); done
 }
 declare -A sanitizers=([asan]=address,undefined [tsan]=thread)
 sanitized() {

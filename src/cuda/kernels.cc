@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <deque>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -16,10 +15,11 @@ constexpr unsigned kThreads = 256;
 constexpr size_t kMostShared = std::max(sizeof(InterpretShared), sizeof(PushShared));
 
 std::vector<char> contents(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
   if (!stream) return {};
-  std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
-  bytes.push_back(0);
+  std::vector<char> bytes(static_cast<size_t>(std::max<std::streamoff>(stream.tellg(), 0)) + 1);
+  stream.seekg(0).read(bytes.data(), static_cast<std::streamsize>(bytes.size() - 1));
+  if (!stream) return {};
   return bytes;
 }
 

@@ -23,6 +23,7 @@
 #include "core/op.hpp"
 #include "core/process.hpp"
 #include "pml/pml.hpp"
+#include "tests/unit/kept_blocks.hpp"
 #include "tests/unit/late.hpp"
 
 namespace tern::test {

@@ -43,6 +43,7 @@ void BlockMemory::push(uintptr_t at, const void* value, size_t bytes, Arrival ar
   Store made{at, bytes, 0, line && arrival == Arrival::kLines};
   std::memcpy(&made.value, value, bytes);
   stores_.push_back(made);
+  ++stores_near(at);
 }
 
 void BlockMemory::store(void* to, const void* value, size_t bytes, bool line) {
@@ -69,7 +70,8 @@ void BlockMemory::load(void* into, const void* from, size_t bytes) {
     }
     uint64_t word = 0;
     std::memcpy(&word, found->second.data() + (here - line), step);
-    for (const Store& own : stores_) {
+    for (size_t i = 0; i < (stores_near(here) > 0 ? stores_.size() : 0); ++i) {
+      const Store& own = stores_[i];
       const uintptr_t first = std::max(own.at, here),
                       end = std::min(own.at + own.bytes, here + step);
       if (first < end)
@@ -86,8 +88,9 @@ void BlockMemory::forget() {
 }
 
 void BlockMemory::settle(const void* word) {
-  const TsanLooksAway away;
   const auto at = reinterpret_cast<uintptr_t>(word);
+  if (stores_near(at) == 0) return;
+  const TsanLooksAway away;
   const auto is_mine = [&](const Store& one) { return one.at / 8 == at / 8; };
   for (auto found = stores_.begin();
        (found = std::find_if(stores_.begin(), stores_.end(), is_mine)) != stores_.end();) {
@@ -110,6 +113,7 @@ bool BlockMemory::may_leave(size_t which) const {
 void BlockMemory::leave(size_t which) {
   const Store gone = stores_[which];
   stores_.erase(stores_.begin() + static_cast<long>(which));
+  --stores_near(gone.at);
   const auto line = lines_.find(gone.at / kLine * kLine);
   if (line != lines_.end())
     std::memcpy(line->second.data() + gone.at % kLine, &gone.value, gone.bytes);

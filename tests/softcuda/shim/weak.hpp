@@ -52,8 +52,11 @@ class BlockMemory {
   void push(uintptr_t at, const void* value, size_t bytes, Arrival arrival, bool line);
   [[nodiscard]] bool may_leave(size_t which) const;
   void leave(size_t which);
+  [[nodiscard]] uint32_t& stores_near(uintptr_t at) noexcept { return near_[at / 8 % kWords]; }
 
   std::vector<Store> stores_;
+  static constexpr size_t kWords = 256;
+  std::array<uint32_t, kWords> near_{};  // most words have no store in the buffer
   std::map<uintptr_t, std::array<char, kLine>> lines_;
 };
 
