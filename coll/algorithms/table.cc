@@ -90,7 +90,7 @@ constexpr Algorithm kTable[] = {
   {kBcast, "linear", bcast_linear, kAnything, 0, "p - 1; n (p - 1)",
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1)); }, "", FlatMethod::kNone, kOneHop | kBySwitch},
   {kBcast, "scatter_allgather", bcast_scatter_allgather, kAnything, 0, "lg p + p - 1; 2 n",
-   [](S s) { return plain(lg(s.p) + s.p - 1, 2 * s.n * (s.p - 1) / s.p); }, "Barnett et al. 1994"},
+   [](S s) { return plain(lg(s.p) + s.p - 1, 2 * s.n * (s.p - 1) / s.p); }, "Barnett et al. 1994", FlatMethod::kNone, kTwoHops},
   {kBcast, "sliced", bcast_sliced, kLevels | kEqualHosts, 128 * kKi, "q - 1 between hosts, 2 g within; n / g between, 2 n within",
    [](S s) { const double g = per_host(s);
              return levels(chained(s, 0), {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g}); }, "Traff, Hunold 2020"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PushRun: an operation as a single kernel. Each rank pushes LL or LL128 packets, or plain data, to
-// peers and builds the result from arriving data, in a single hop, or two for an allreduce. Large
-// data that must be packed takes a kernel per chunk.
+// peers and builds the result from arriving data, in a single hop, or two for an allreduce or
+// bcast. Large data that must be packed takes a kernel per chunk.
 #pragma once
 
 #include "coll/engine/operation.hpp"

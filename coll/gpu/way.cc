@@ -44,10 +44,12 @@ const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushF
   if (excludes(asked, wire)) return kAsked;
   if (operation.collective == Collective::kBarrier && wire.no_barrier != nullptr)
     return wire.no_barrier;
-  const PushLimit& limit = limit_of(wire, placed.has(kTwoHops));
+  const bool two_hops = placed.has(kTwoHops);
+  const PushLimit& limit = limit_of(wire, two_hops);
   if (asked.wire != wire.wire) {
     if (bytes > limit.bytes) return limit.beyond;
-    if (wire.flags && rooted(operation.collective)) return "bulk saves nothing at a root";
+    if (wire.flags && rooted(operation.collective) && !two_hops)
+      return "bulk saves nothing at a root";
     if (const char* why = why_too_few(team, wire); why != nullptr) return why;
   }
   const char* const why = PushRun::why_not(team, placed, operation, wire.wire);

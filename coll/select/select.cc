@@ -119,6 +119,7 @@ allreduce       any    256k..  two_shot            wire bulk
 reduce_scatter  any    256k..  ordered             wire bulk
 allgather       any    256k..  linear              wire bulk
 alltoall        any    256k..  linear              wire bulk
+bcast           3..    256k..  scatter_allgather   wire bulk
 bcast           any    ..256k  binomial            streams
 bcast           any    any     chain               streams
 gather          any    any     linear              streams

@@ -28,7 +28,7 @@ class BulkPusher : public PushPasses<BulkPusher<Order>> {
   using Passes::Passes;
 
  private:
-  using Passes::a_, Passes::count_, Passes::number_, Passes::waiter_;
+  using Passes::a_, Passes::count_, Passes::from_, Passes::number_, Passes::waiter_;
   static constexpr int kBatch = 2, kSums = 2;  // vectors of a thread at once
 
   TERN_DEVICE void push() {
@@ -107,12 +107,26 @@ class BulkPusher : public PushPasses<BulkPusher<Order>> {
       load_vectors(Passes::input_of(from) + i * 16, int64_t{blockDim.x} * 16, values);
   }
 
+  TERN_DEVICE void relay() {
+    if (!arrived(PushArguments::kAllRanks)) return;
+    const auto pass_on = [&](int64_t i, const Vector& value) {
+      Passes::write(a_.rank, i, value);
+      Passes::for_others([&](int32_t to) { put(number_ + 1, to, i, value); });
+    };
+    if (a_.input != nullptr)
+      each_own(a_.rank, pass_on);
+    else
+      each_of([&](int64_t i) { return ptx::load_peer(slot(number_, a_.rank, from_) + i); },
+              pass_on);
+    tell(number_ + 1);
+  }
+
   TERN_DEVICE void copy() {
     if (Passes::keeps_own())
       each_own(a_.rank, [&](int64_t i, const Vector& value) { Passes::write(a_.rank, i, value); });
-    if (!arrived(a_.from)) return;
+    if (!arrived(from_) || a_.output == nullptr) return;
     each_pair(
-        a_.from,
+        from_,
         [&](int32_t from, int64_t i) { return ptx::load_peer(slot(number_, a_.rank, from) + i); },
         [&](int32_t from, int64_t i, const Vector& value) { Passes::write(from, i, value); });
   }
@@ -123,7 +137,20 @@ class BulkPusher : public PushPasses<BulkPusher<Order>> {
     for (int j = 0; j < kSome; ++j)
       values[j] = ptx::load_peer(slot(number_, a_.rank, from) + i + j * int64_t{blockDim.x});
   }
-  /// Calls action(i, vector) for this thread's vectors of the caller's block.
+  /// Calls action(i, load(i)) for this thread's vectors.
+  template <class Load, class Action>
+  TERN_DEVICE void each_of(const Load& load, const Action& action) const {
+    for (int64_t i = threadIdx.x; i < count_; i += kBatch * int64_t{blockDim.x}) {
+      Vector values[kBatch];
+      TERN_UNROLL
+      for (int j = 0; j < kBatch; ++j)
+        if (at(i, j) < count_) values[j] = load(at(i, j));
+      TERN_UNROLL
+      for (int j = 0; j < kBatch; ++j)
+        if (at(i, j) < count_) action(at(i, j), values[j]);
+    }
+  }
+  /// The same for vectors of the caller's block.
   template <class Action>
   TERN_DEVICE void each_own(int32_t block, const Action& action) const {
     const int64_t step = blockDim.x, whole = whole_of(block);

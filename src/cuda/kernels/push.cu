@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives in one hop, and allreduce in two, over LL, LL128 and bulk.
+// Collectives in one hop, allreduce and bcast also in two, over LL, LL128 and bulk.
 #include "cuda/kernels/bulk.cuh"
 #include "cuda/kernels/push.cuh"
 

@@ -29,7 +29,7 @@ class Pusher : public PushPasses<Pusher<Wire>> {
 
  private:
   using Passes::a_, Passes::count_, Passes::number_, Passes::waiter_;
-  using Passes::is_among;
+  using Passes::from_, Passes::is_among;
   static constexpr int kBatch = 4;  // ranks at once
 
   TERN_DEVICE void push() {
@@ -92,13 +92,29 @@ class Pusher : public PushPasses<Pusher<Wire>> {
     }
   }
 
+  /// Peers write one packet at least before they write to the set of the second hop.
+  TERN_DEVICE void relay() {
+    Passes::hear(number_, PushArguments::kAllRanks, 0);
+    __syncthreads();
+    if (!stays()) return;
+    for (Turn turn(0); turn.begin() < count_; turn.next()) {
+      Vector values[kBatch];
+      if (a_.input != nullptr)
+        values[0] = load_own(a_.rank, turn);
+      else if (!receive(from_, 1, turn, values))
+        return;
+      write(a_.rank, turn, values[0]);
+      Passes::for_others([&](int32_t to) { put(number_ + 1, to, turn, values[0]); });
+    }
+  }
+
   TERN_DEVICE void copy() {
     const bool keeps = Passes::keeps_own();
-    const bool many = a_.from == PushArguments::kAllRanks;
-    if (!many && a_.from < 0 && !keeps) return;
+    const bool many = from_ == PushArguments::kAllRanks;
+    if (!many && from_ < 0 && !keeps) return;
     for (Turn turn(0); turn.begin() < count_; turn.next()) {
       if (keeps) write(a_.rank, turn, load_own(a_.rank, turn));
-      for (int32_t first = many ? 0 : a_.from; first >= 0 && first < a_.ranks; first += kBatch) {
+      for (int32_t first = many ? 0 : from_; first >= 0 && first < a_.ranks; first += kBatch) {
         Vector values[kBatch];
         if (!receive(first, 1, turn, values)) return;
         TERN_UNROLL
@@ -110,7 +126,7 @@ class Pusher : public PushPasses<Pusher<Wire>> {
   }
   [[nodiscard]] TERN_DEVICE bool comes_from(int32_t rank) const {
     return rank < a_.ranks && rank != a_.rank &&
-           (a_.from == PushArguments::kAllRanks || a_.from == rank);
+           (from_ == PushArguments::kAllRanks || from_ == rank);
   }
 
   TERN_DEVICE void put(uint64_t number, int32_t to, const Turn& turn, const Vector& value) const {

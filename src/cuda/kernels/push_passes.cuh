@@ -2,9 +2,9 @@
 // PushPasses: the passes of a push kernel, for any wire: shares of thread blocks, pass numbers, the
 // caller's data. Push kernels run collectives of one hop: each rank pushes data to its peers and
 // builds the result from arriving data: the sum in rank order (the same bits on all ranks; for a
-// scan, of lower ranks), blocks, or nothing (a barrier). Allreduce may take two hops: each owner
-// then sends the reduced part to all.
-// Why beside the interpreter: a vector takes a single trip, without credits and without a program.
+// scan, of lower ranks), blocks, or nothing (a barrier). Allreduce and bcast may take two hops:
+// each owner then sends its part, reduced or from the root, to all. Why beside the interpreter: a
+// vector takes a single trip, without credits and without a program.
 //
 // Each thread block has a share of data and slots and a pass counter, and talks to the same block
 // of other ranks. The pass number determines flags and the set of slots. In each pass each rank
@@ -37,8 +37,8 @@ TERN_DEVICE_CALL Vector combine(int32_t kernel, int32_t operation, Vector value,
   return sum;
 }
 
-/// `Self` has push(), end_push(), reduce(), copy(), end_spread(), stays(), and has_come(number,
-/// rank), whether a rank has written for a pass.
+/// `Self` has push(), end_push(), reduce(), relay(), copy(), end_spread(), stays(), and
+/// has_come(number, rank), whether a rank has written for a pass.
 template <class Self>
 class PushPasses {
  public:
@@ -97,20 +97,26 @@ class PushPasses {
       __syncthreads();
       if (!self().stays()) return;
     }
+    from_ = a_.from;
     self().push();
     self().end_push();
     if (a_.what == PushArguments::kReduce)
       self().reduce();
+    else if (a_.spread != 0)
+      self().relay();
     else
       self().copy();
     owes_ = a_.from != PushArguments::kAllRanks;
     if (a_.spread != 0) spread();
   }
 
-  /// Second hop of an allreduce: receives the reduced parts. A sender of a part has read all data
-  /// of the previous pass; end_spread() waits until all threads know this.
+  /// Second hop: receives the parts of all ranks. A sender of a part has read all data of the
+  /// previous pass; end_spread() waits until all threads know this. The root of a bcast receives
+  /// parts too, as peers may write to a set only after it has read all of the set before.
   TERN_DEVICE void spread() {
     ++number_;
+    from_ = PushArguments::kAllRanks;
+    owes_ = false;
     self().copy();
     __syncthreads();
     self().end_spread();
@@ -186,7 +192,7 @@ class PushPasses {
     return bytes == 0 ? Vector{} : load_some(input_of(block) + i * 16, bytes);
   }
   TERN_DEVICE void write(int32_t block, int64_t i, const Vector& value) const {
-    const int bytes = bytes_of(block, i);
+    const int bytes = a_.output == nullptr ? 0 : bytes_of(block, i);
     if (bytes > 0) store_some(output_of(block) + i * 16, value, bytes);
   }
 
@@ -196,6 +202,7 @@ class PushPasses {
   int64_t before_ = 0, length_ = 0, part_ = 0;  // bytes: earlier chunks; the chunk; its parts
   int64_t first_ = 0, end_ = 0, count_ = 0;     // vectors of the chunk
   uint64_t number_ = 0;
+  int32_t from_ = PushArguments::kNoRank;  // the hop's
   bool owes_ = false;
 
  private:

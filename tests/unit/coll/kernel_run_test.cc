@@ -368,9 +368,8 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
   }
 }
 
-// Of 64 MiB and eight ranks with TEST_LONG=1.
-TEST_F(OneKernelRun, ALargeAllreduceIsOneLaunchToo) {
-  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
+/// 64 MiB and eight ranks with TEST_LONG=1; a bcast's root is rank 1.
+void expect_one_launch(Collective what) {
   const bool long_test = std::getenv("TEST_LONG") != nullptr;
   const unsigned long long ranks = long_test ? 8 : 3;
   const size_t ints = long_test ? 16 << 20 : 1 << 20;
@@ -383,11 +382,13 @@ TEST_F(OneKernelRun, ALargeAllreduceIsOneLaunchToo) {
         std::vector<int> values(ints), found;
         for (size_t i = 0; i < ints; ++i)
           values[i] = static_cast<int>(i % 1000) + process.world_rank;
-        const Buffer in(ints), out(ints);
+        const Buffer in(ints), sums(ints);
+        const Buffer& out = what == kBcast ? in : sums;
         in.put(gpu, values);
         gpu.wait();
         Operation made{};
-        made.collective = kAllreduce;
+        made.collective = what;
+        made.root = what == kBcast ? 1 : 0;
         made.communicator = process.world;
         made.op = process.handles.find<core::Op>(MPI_SUM);
         core::Datatype& type = core::predefined_type(process, MPI_INT);
@@ -416,12 +417,18 @@ TEST_F(OneKernelRun, ALargeAllreduceIsOneLaunchToo) {
         }
         out.get(gpu, &found);
         gpu.wait();
-        const int n = static_cast<int>(ranks);
+        const int n = static_cast<int>(ranks), times = what == kBcast ? 1 : n;
+        const int more = what == kBcast ? 1 : n * (n - 1) / 2;
         int wrong = 0;
         for (size_t i = 0; i < ints; ++i)
-          wrong += found[i] != n * static_cast<int>(i % 1000) + n * (n - 1) / 2 ? 1 : 0;
+          wrong += found[i] != times * static_cast<int>(i % 1000) + more ? 1 : 0;
         EXPECT_EQ(wrong, 0);
       });
+}
+
+TEST_F(OneKernelRun, ALargeCollectiveIsOneLaunchToo) {
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
+  for (const Collective what : {kAllreduce, kBcast}) expect_one_launch(what);
 }
 
 TEST_F(OneKernelRun, ALateRankOfALargeAllreduceIsNamed) {

@@ -33,7 +33,7 @@ constexpr struct {
 } kRows[] = {{kAllreduce, "one_shot"}, {kAllreduce, "two_shot"}, {kReduceScatter, "ordered"},
              {kAllgather, "linear"},   {kAlltoall, "linear"},    {kBcast, "linear"},
              {kScan, "one_shot"},      {kExscan, "one_shot"},    {kGather, "linear"},
-             {kScatter, "linear"},     {kReduce, "linear"}};
+             {kScatter, "linear"},     {kReduce, "linear"},      {kBcast, "scatter_allgather"}};
 
 const Algorithm& force(Process& process, Collective what, const char* row) {
   const Algorithm& found = *find_algorithm(what, row);

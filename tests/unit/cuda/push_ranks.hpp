@@ -158,6 +158,7 @@ class Ranks {
         const int root = static_cast<int>(n * 7) % ranks_;
         wrong += bcast(rank, n, sizes[n], root);
         if (n % 3 == 0) wrong += bcast(rank, n + 100, 3 * sizes[n], root);
+        if (n % 3 != 1) wrong += bcast(rank, n + 200, 2 * sizes[n], root, true);
         wrong += sum(rank, n, sizes[n], n % 2 == 0);
         wrong += scatter(rank, n, sizes[n], root);
         wrong += alltoall(rank, n, sizes[n]);
@@ -229,9 +230,9 @@ class Ranks {
       return call.out == nullptr ? -1 : value(static_cast<int>(i / ints), n, i % ints);
     });
   }
-  int bcast(int rank, size_t n, size_t ints, int root) {
+  int bcast(int rank, size_t n, size_t ints, int root, bool spreads = false) {
     Ints data(rank == root ? values(rank, n, ints) : std::vector<int>(ints, -1), skew);
-    Call call{.ints = ints, .blocks = blocks_of(ints)};
+    Call call{.ints = ints, .spreads = spreads, .blocks = blocks_of(ints)};
     (rank == root ? call.to : call.from) = PushArguments::kAllRanks;
     (rank == root ? call.from : call.to) = PushArguments::kNoRank;
     if (rank == root)
