@@ -111,11 +111,16 @@ PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation
   arguments_.timeout = timeout * KernelRun::kGivesUpAfter;
 }
 
-// In two hops, a block is a rank's part of the vector, in 16-byte vectors.
+// In two hops, a block is an owner's part of the vector, in 16-byte vectors.
 size_t PushRun::block_bytes() const noexcept {
   if (!placed_.has(kTwoHops)) return bytes();
-  const auto ranks = static_cast<size_t>(team_.memory.ranks());
-  return (room_of(bytes()) / kVector + ranks - 1) / ranks * kVector;
+  return (room_of(bytes()) / kVector + owners() - 1) / owners() * kVector;
+}
+
+// A bcast's root owns no part.
+size_t PushRun::owners() const noexcept {
+  const int32_t without = operation_.collective == kBcast ? 1 : 0;
+  return static_cast<size_t>(std::max(team_.memory.ranks() - without, 1));
 }
 
 int PushRun::blocks() const noexcept {
@@ -131,7 +136,7 @@ size_t PushRun::room() const noexcept { return team_.memory.layout().push_room(w
 // A chunk of large data also fits the local memory, in case some rank packs.
 MPI_Count PushRun::chunk() const noexcept {
   auto most = static_cast<MPI_Count>(room() * kVector) * blocks();
-  if (placed_.has(kTwoHops)) most *= team_.memory.ranks();
+  if (placed_.has(kTwoHops)) most *= static_cast<MPI_Count>(owners());
   const size_t local =
       team_.memory.layout().local_bytes() / most_blocks(placed_.schedule, operation_.collective);
   if (facts_of(wire_).flags)

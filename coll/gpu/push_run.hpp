@@ -36,6 +36,7 @@ class PushRun {
     return static_cast<size_t>(pieces_.total() * pieces_.element());
   }
   [[nodiscard]] size_t block_bytes() const noexcept;
+  [[nodiscard]] size_t owners() const noexcept;
   [[nodiscard]] size_t room() const noexcept;
   [[nodiscard]] bool keeps_own() const noexcept;
   void describe() noexcept;

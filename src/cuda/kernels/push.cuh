@@ -62,7 +62,9 @@ class Pusher : public PushPasses<Pusher<Wire>> {
     return k < a_.ranks && is_among(Passes::other(k), a_.to);
   }
   TERN_DEVICE void end_push() { fill(a_.to); }
-  TERN_DEVICE void end_spread() { fill(PushArguments::kAllRanks); }
+  TERN_DEVICE void end_spread() {
+    fill(Passes::owns(a_.rank) ? PushArguments::kAllRanks : PushArguments::kNoRank);
+  }
 
   TERN_DEVICE void fill(int32_t with_data) {
     const bool whole = Wire::kRepeats && (number_ & a_.refresh) < 2;
@@ -96,13 +98,10 @@ class Pusher : public PushPasses<Pusher<Wire>> {
   TERN_DEVICE void relay() {
     Passes::hear(number_, PushArguments::kAllRanks, 0);
     __syncthreads();
-    if (!stays()) return;
+    if (!stays() || !Passes::owns(a_.rank)) return;
     for (Turn turn(0); turn.begin() < count_; turn.next()) {
       Vector values[kBatch];
-      if (a_.input != nullptr)
-        values[0] = load_own(a_.rank, turn);
-      else if (!receive(from_, 1, turn, values))
-        return;
+      if (!receive(from_, 1, turn, values)) return;
       write(a_.rank, turn, values[0]);
       Passes::for_others([&](int32_t to) { put(number_ + 1, to, turn, values[0]); });
     }
@@ -125,8 +124,8 @@ class Pusher : public PushPasses<Pusher<Wire>> {
     }
   }
   [[nodiscard]] TERN_DEVICE bool comes_from(int32_t rank) const {
-    return rank < a_.ranks && rank != a_.rank &&
-           (from_ == PushArguments::kAllRanks || from_ == rank);
+    if (from_ != PushArguments::kAllRanks) return from_ == rank && rank != a_.rank;
+    return rank < a_.ranks && rank != a_.rank && Passes::owns(rank);
   }
 
   TERN_DEVICE void put(uint64_t number, int32_t to, const Turn& turn, const Vector& value) const {

@@ -76,7 +76,8 @@ class PushPasses {
     before_ = chunk * a_.chunk;
     const int64_t rest = a_.bytes - before_;
     length_ = rest < a_.chunk ? rest : a_.chunk;
-    part_ = ((length_ + 15) / 16 + a_.ranks - 1) / a_.ranks * 16;
+    const int32_t owners = a_.ranks - (a_.ranks > 1 && root() >= 0 ? 1 : 0);
+    part_ = ((length_ + 15) / 16 + owners - 1) / owners * 16;
     const int64_t bytes = a_.spread != 0 ? part_ : length_;
     const int64_t vectors = bytes > 0 ? (bytes + 15) / 16 : 1;
     const int64_t each = (vectors + gridDim.x - 1) / gridDim.x;
@@ -110,13 +111,13 @@ class PushPasses {
     if (a_.spread != 0) spread();
   }
 
-  /// Second hop: receives the parts of all ranks. A sender of a part has read all data of the
+  /// Second hop: receives the parts of all owners. A sender of a part has read all data of the
   /// previous pass; end_spread() waits until all threads know this. The root of a bcast receives
-  /// parts too, as peers may write to a set only after it has read all of the set before.
+  /// parts too, for that knowledge, and sends none.
   TERN_DEVICE void spread() {
     ++number_;
     from_ = PushArguments::kAllRanks;
-    owes_ = false;
+    owes_ = root() >= 0;
     self().copy();
     __syncthreads();
     self().end_spread();
@@ -148,6 +149,16 @@ class PushPasses {
            (some == PushArguments::kAbove && rank > a_.rank) ||
            (some == PushArguments::kBelow && rank < a_.rank);
   }
+  /// The root of a bcast in two hops, or negative.
+  [[nodiscard]] TERN_DEVICE int32_t root() const {
+    if (a_.spread == 0 || a_.what != PushArguments::kCopy) return PushArguments::kNoRank;
+    return a_.input != nullptr ? a_.rank : a_.from;
+  }
+  /// Owners of parts, in the second hop.
+  [[nodiscard]] TERN_DEVICE bool owns(int32_t rank) const { return rank != root(); }
+  [[nodiscard]] TERN_DEVICE int64_t start_of_part(int32_t owner) const {
+    return (owner - (root() >= 0 && owner > root() ? 1 : 0)) * part_;
+  }
   [[nodiscard]] TERN_DEVICE bool pushes_one_block() const {
     return a_.input_stride == 0 && a_.spread == 0 && a_.tabled != PushArguments::kInput;
   }
@@ -170,7 +181,7 @@ class PushPasses {
   [[nodiscard]] TERN_DEVICE int64_t rest_of(int32_t block) const {
     const int64_t behind = first_ * 16;
     if (a_.spread != 0) {
-      const int64_t rest = length_ - block * part_;
+      const int64_t rest = owns(block) ? length_ - start_of_part(block) : 0;
       return (rest < part_ ? rest : part_) - behind;
     }
     if (a_.tabled == PushArguments::kNone) return length_ - behind;
@@ -209,8 +220,9 @@ class PushPasses {
   [[nodiscard]] TERN_DEVICE Self& self() { return static_cast<Self&>(*this); }
   [[nodiscard]] TERN_DEVICE int64_t offset_of(int32_t block, PushArguments::Tabled side,
                                               int64_t stride) const {
-    const int64_t start =
-        a_.tabled == side ? a_.table[block].offset : block * (a_.spread != 0 ? part_ : stride);
+    const int64_t start = a_.tabled == side ? a_.table[block].offset
+                          : a_.spread != 0  ? start_of_part(block)
+                                            : block * stride;
     return start + before_ + first_ * 16;
   }
 };
