@@ -42,7 +42,7 @@ for test in "${proved[@]}"; do proofs+=("coll/${test}_test"); done
 for test in "${lowered[@]}"; do explored+=("coll/${test}_test"); done
 # Also collectives in streams: sanitizers skip most of their tests.
 optimised=("${proofs[@]}" "${explored[@]}" coll/stream_test coll/kernel_run_test coll/lines_run_test base/params_test cuda/functions_test)
-# Without threads: more than half of the time of the TSan build.
+# Without threads, or in rooms with few: more than half of the time of the TSan build. --full runs them.
 single_threaded=(unit/core/ unit/topo/ unit/tools/ unit/abi/ unit/api/ unit/forest/
   base/environment_test base/config_test base/wheels_test boot/nodes_test boot/process_set_test boot/spawn_request_test btl/interfaces_test
   btl/options_test btl/ports_test cuda/functions_test io/ rma/epoch_test trace/numbers_test)

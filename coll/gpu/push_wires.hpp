@@ -47,7 +47,7 @@ inline constexpr std::array kPushFacts = {
               false,
               false,
               nullptr},
-    // 18 units hold 1 MiB on 8 ranks in two hops.
+    // 18 units hold an allreduce of 1 MiB on 8 ranks in two hops.
     PushFacts{Wire::kLl128,
               "LL128",
               {256 << 10, "more than 256 KiB", "one hop of at most 256 KiB over NVLink"},

@@ -12,10 +12,10 @@ namespace tern {
 
 // ROW(value, word, kernel, meaning): a wire of PushRun and its kernel tern_KERNEL. A call takes the
 // first suitable wire.
-#define TERN_PUSH_WIRES(ROW)                                           \
-  ROW(kLl, ll, push, "words of data and flag, for one-hop algorithms") \
-  ROW(kLl128, ll128, push_lines, "packets of both, over NVLink")       \
-  ROW(kBulk, bulk, push_bulk, "data, then a flag, for one-hop algorithms of any size")
+#define TERN_PUSH_WIRES(ROW)                                       \
+  ROW(kLl, ll, push, "words of data and flag, in one or two hops") \
+  ROW(kLl128, ll128, push_lines, "packets of both, over NVLink")   \
+  ROW(kBulk, bulk, push_bulk, "data, then a flag, in one or two hops, of any size")
 #define TERN_WIRE_VALUE(value, word, kernel, meaning) value,
 #define TERN_WIRE_NAME(value, word, kernel, meaning) #word,
 #define TERN_WIRE_WORD(value, word, kernel, meaning) "|" #word

@@ -16,8 +16,10 @@ constexpr size_t kMostShared = std::max(sizeof(InterpretShared), sizeof(PushShar
 
 std::vector<char> contents(const std::string& file) {
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
-  if (!stream) return {};
-  std::vector<char> bytes(static_cast<size_t>(std::max<std::streamoff>(stream.tellg(), 0)) + 1);
+  constexpr std::streamoff kMost = std::streamoff{1} << 32;
+  const std::streamoff size = stream ? std::streamoff{stream.tellg()} : 0;
+  if (size <= 0 || size > kMost) return {};  // a directory or a pipe has no size
+  std::vector<char> bytes(static_cast<size_t>(size) + 1);
   stream.seekg(0).read(bytes.data(), static_cast<std::streamsize>(bytes.size() - 1));
   if (!stream) return {};
   return bytes;

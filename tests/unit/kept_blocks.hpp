@@ -12,6 +12,8 @@
 #include <mutex>
 #include <new>
 
+extern "C" void __tsan_write_range(void* memory, size_t bytes);
+
 namespace tern::test {
 
 class KeptBlocks {
@@ -33,6 +35,7 @@ class KeptBlocks {
   bool keep(void* memory) noexcept {
     const size_t size = ::malloc_usable_size(memory);
     if (size < kLeast || rounded(size) != size) return false;
+    __tsan_write_range(memory, 1024);  // as in free(): finds late accesses of other threads
     const std::lock_guard<std::mutex> guard(mutex_);
     Block*& first = first_of(size);
     first = new (memory) Block{first};

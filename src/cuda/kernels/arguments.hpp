@@ -256,7 +256,7 @@ struct PushArguments {
   int32_t what;
   int32_t to, from;  // destination and source of data: a rank or a constant; `to` is not kBelow
   int32_t last;
-  int32_t spread;  // each rank reduces a part of the vector
+  int32_t spread;  // two hops: each rank reduces a part of the vector, or passes it on
   int32_t kernel;
   int32_t operation;
   uint32_t call;

@@ -107,17 +107,17 @@ class BulkPusher : public PushPasses<BulkPusher<Order>> {
       load_vectors(Passes::input_of(from) + i * 16, int64_t{blockDim.x} * 16, values);
   }
 
+  /// The root needs flags alone.
   TERN_DEVICE void relay() {
     if (!arrived(PushArguments::kAllRanks)) return;
-    const auto pass_on = [&](int64_t i, const Vector& value) {
-      Passes::write(a_.rank, i, value);
-      Passes::for_others([&](int32_t to) { put(number_ + 1, to, i, value); });
-    };
-    if (a_.input != nullptr)
-      each_own(a_.rank, pass_on);
-    else
+    if (Passes::owns(a_.rank))
       each_of([&](int64_t i) { return ptx::load_peer(slot(number_, a_.rank, from_) + i); },
-              pass_on);
+              [&](int64_t i, const Vector& value) {
+                Passes::write(a_.rank, i, value);
+                Passes::for_others([&](int32_t to) {
+                  if (to != from_) put(number_ + 1, to, i, value);
+                });
+              });
     tell(number_ + 1);
   }
 
@@ -127,7 +127,10 @@ class BulkPusher : public PushPasses<BulkPusher<Order>> {
     if (!arrived(from_) || a_.output == nullptr) return;
     each_pair(
         from_,
-        [&](int32_t from, int64_t i) { return ptx::load_peer(slot(number_, a_.rank, from) + i); },
+        [&](int32_t from, int64_t i) {
+          return Passes::owns(from) || from_ >= 0 ? ptx::load_peer(slot(number_, a_.rank, from) + i)
+                                                  : Vector{};
+        },
         [&](int32_t from, int64_t i, const Vector& value) { Passes::write(from, i, value); });
   }
 

@@ -94,7 +94,7 @@ class Pusher : public PushPasses<Pusher<Wire>> {
     }
   }
 
-  /// Peers write one packet at least before they write to the set of the second hop.
+  /// A peer's first packet says that it has read the set that the second hop overwrites.
   TERN_DEVICE void relay() {
     Passes::hear(number_, PushArguments::kAllRanks, 0);
     __syncthreads();

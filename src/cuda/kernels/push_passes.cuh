@@ -10,8 +10,8 @@
 // of other ranks. The pass number determines flags and the set of slots. In each pass each rank
 // writes to each peer, data or a flag alone; the flag also tells that the writer's earlier passes
 // are done. A set is reused two passes later, after the writer has heard from all ranks about the
-// pass in between: during that pass if data came from all, else before writing (kOwes in the
-// counter).
+// pass in between: during that pass if data came from all or a bcast takes two hops, else before
+// writing (kOwes in the counter).
 //
 // A launch holds no pass number, so graphs can replay launches.
 #pragma once
@@ -120,7 +120,7 @@ class PushPasses {
     owes_ = root() >= 0;
     self().copy();
     __syncthreads();
-    self().end_spread();
+    if (self().stays()) self().end_spread();
   }
 
   TERN_DEVICE void hear(uint64_t number, int32_t from, int32_t message) {

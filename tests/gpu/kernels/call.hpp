@@ -32,9 +32,10 @@ struct Line {
   const char* row;
   const char* name;
 };
-inline constexpr std::array<Line, 17> kLines = {{
+inline constexpr std::array<Line, 18> kLines = {{
     {coll::Collective::kBarrier, false, nullptr, "barrier"},
     {coll::Collective::kBcast, false, "linear", "bcast"},
+    {coll::Collective::kBcast, false, "scatter_allgather", "bcast in two hops"},
     {coll::Collective::kGather, false, "linear", "gather"},
     {coll::Collective::kScatter, false, "linear", "scatter"},
     {coll::Collective::kAllgather, false, "linear", "allgather"},

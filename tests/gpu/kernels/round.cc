@@ -33,14 +33,19 @@ bool is_in_rank_order(const coll::Algorithm& row) noexcept {
 }
 
 std::vector<const coll::Algorithm*> rows_of(const Line& line, int ranks) {
+  const auto of_two_hops = [](const coll::Algorithm& row) {
+    return (row.traits & coll::kTwoHops) != 0;
+  };
+  const coll::Algorithm* const named =
+      line.row != nullptr ? coll::find_algorithm(line.what, line.row) : nullptr;
   std::vector<const coll::Algorithm*> rows;
   for (const coll::Algorithm& row : coll::algorithms(line.what)) {
     coll::Question question{line.what, ranks, 0};
     question.streams = true;
     question.equal_blocks = !line.irregular;
-    // The allreduce row two_shot has its own line.
-    const bool is_line = line.what != kAllreduce || (std::strcmp(row.name, "two_shot") == 0) ==
-                                                        (std::strcmp(line.row, "two_shot") == 0);
+    // Rows of two hops have their own lines.
+    const bool is_line =
+        of_two_hops(row) ? named == &row : named == nullptr || !of_two_hops(*named);
     if (coll::has_schedule(row) && coll::can(row, question) && is_line) rows.push_back(&row);
   }
   return rows;

@@ -255,6 +255,9 @@ TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
     EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kLines), "ll");
     EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kLines + 4), "ll128");
     EXPECT_EQ(ways.wire(kAllreduce, "two_shot", (1 << 20) + 4), "bulk");
+    EXPECT_EQ(ways.wire(kBcast, "scatter_allgather", kLines), "ll");
+    EXPECT_EQ(ways.wire(kBcast, "scatter_allgather", kLines + 4), "ll128");
+    EXPECT_EQ(ways.wire(kBcast, "scatter_allgather", (1 << 20) + 4), "bulk");
     for (const Collective what : {kScan, kExscan}) {
       EXPECT_EQ(ways.wire(what, "linear", 4), "simple");
       EXPECT_EQ(ways.wire(what, "one_shot", kLl), "ll");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-hop rows and two-hop allreduce over LL128 on the software driver, against a serial reference.
+// Rows of one and two hops over LL128 on the software driver, against a serial reference.
 #include <algorithm>
 #include <barrier>
 #include <cstdlib>

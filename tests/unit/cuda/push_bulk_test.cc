@@ -96,6 +96,23 @@ TEST_F(OnePushBulk, ItGivesUpAndTellsTheOther) {
   }
 }
 
+TEST_F(OnePushBulk, ABcastOfTwoHopsGivesUp) {
+  for (const int root : {0, 1}) {
+    Ranks ranks(3, wire());
+    ranks.timeout = 50000000;
+    Ints data(std::vector<int>(9999, 1), 0);
+    Ranks::Call call{.ints = 9999, .to = PushArguments::kNoRank, .from = root, .spreads = true};
+    Ranks::Call of_root = call;
+    of_root.to = PushArguments::kAllRanks, of_root.from = PushArguments::kNoRank;
+    of_root.in = call.out = data.at();
+    ranks.launch(0, root == 0 ? of_root : call);  // waits for flags of the first hop
+    EXPECT_EQ(ranks.reports[0].state, KernelReport::kLate);
+    ranks.launch(1, root == 1 ? of_root : call);
+    EXPECT_EQ(ranks.reports[kParts].state, KernelReport::kTold);
+    EXPECT_EQ(ranks.reports[kParts].peer, 0);
+  }
+}
+
 TEST_F(OnePushBulk, EveryOperationOnEveryType) {
   constexpr int kRanks = 3;
   constexpr size_t kCount = 2200, kSkew = 2;

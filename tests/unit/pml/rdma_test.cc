@@ -29,7 +29,8 @@ Buffer bytes_of(Process& process, std::vector<uint8_t>& data) {
   return {data.data(), static_cast<MPI_Count>(data.size()),
           &core::predefined_type(process, MPI_BYTE)};
 }
-// Blocks of 4096 bytes differ in their first two. TSan sees each byte that a loop writes.
+// Blocks of 4096 bytes differ in their first two, middle and last. TSan sees each byte that a loop
+// writes.
 std::vector<uint8_t> pattern(size_t bytes, size_t seed) {
   constexpr size_t kBlock = 4096;
   std::vector<uint8_t> data(bytes);
@@ -39,6 +40,8 @@ std::vector<uint8_t> pattern(size_t bytes, size_t seed) {
     std::memcpy(&data[at], data.data(), std::min(kBlock, bytes - at));
     data[at] = static_cast<uint8_t>(at / kBlock + seed);
     if (at + 1 < bytes) data[at + 1] = static_cast<uint8_t>(at / kBlock / 256 + seed);
+    for (const size_t mark : {at + kBlock / 2, at + kBlock - 1})
+      if (mark < bytes) data[mark] = static_cast<uint8_t>(mark / kBlock * 7 + seed);
   }
   return data;
 }
