@@ -77,9 +77,8 @@ inline std::string in_words(const Expected& one) {
   return text;
 }
 
-/// Empty if the calls are as expected.
-inline std::string misfit(const char* what, const Ledger& ledger, int rounds,
-                          const std::vector<Expected>& expected) {
+inline void check_calls(const char* what, const Ledger& ledger, int rounds,
+                        const std::vector<Expected>& expected) {
   const Counts made = ledger.made_but_questions();
   Counts left = made;
   bool right = true;
@@ -90,15 +89,9 @@ inline std::string misfit(const char* what, const Ledger& ledger, int rounds,
     left[one.function] = 0;
     wanted += in_words(one);
   }
-  if (right && in_words(left).empty()) return {};
-  return std::string(what) + ": the calls of " + std::to_string(rounds) + " rounds are " +
-         in_words(made) + "; each was to make" + wanted;
-}
-
-inline void check_calls(const char* what, const Ledger& ledger, int rounds,
-                        const std::vector<Expected>& expected) {
-  const std::string why = misfit(what, ledger, rounds, expected);
-  if (!why.empty()) FAIL("%s", why.c_str());
+  if (!right || !in_words(left).empty())
+    FAIL("%s: the calls of %d rounds are %s; each was to make%s", what, rounds,
+         in_words(made).c_str(), wanted.c_str());
 }
 
 template <class Call>
