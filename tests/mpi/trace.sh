@@ -59,14 +59,13 @@ check "a nonblocking collective completes" true_of collectives \
   'all(of(rank, kind="collective_start")[0].request == of(rank, kind="collective_done")[0].request != 0 for rank in by_rank)'
 
 check "loops of MPI_Test and MPI_Iprobe" sh -c '"$0" --trace=polls.trace -n 2 ./program polls >loops' "$MPIRUN"
-# A hypervisor may stop the processor between two polls; the rank's processor time includes such gaps.
 while read -r function vain busy passed; do
   polls="of(1, '$function')"
   check "$function: few records" true_of polls "len($polls) < 2000"
   check "$function: all calls" true_of polls \
     "sum(r.number if r.flags & POLLS else 1 for r in $polls if r.kind != 'receive_done') == $vain + 1 > 1"
-  check "$function: the time" true_of polls "sum(r.seconds for r in $polls) <= 1e-9 * $passed and \
-    sum(r.seconds for r in $polls) + 1e-9 * sum(sorted(b.begin - a.end for a, b in zip($polls, $polls[1:]))[-5:]) > 0.8e-9 * $busy"
+  check "$function: at most the time that passed" true_of polls "sum(r.seconds for r in $polls) <= 1e-9 * $passed"
+  check "$function: the processor's time" true_of polls "sum(r.seconds for r in $polls) > 0.8e-9 * $busy"
 done <loops
 check "both loops" sh -c '[ "$(wc -l <loops)" = 2 ]'
 check "the last poll finds the message" true_of polls \

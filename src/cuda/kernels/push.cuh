@@ -94,7 +94,7 @@ class Pusher : public PushPasses<Pusher<Wire>> {
     }
   }
 
-  /// A peer's first packet says that it has read the set that the second hop overwrites.
+  /// A peer writes its first packet after its last read of the set for the second hop.
   TERN_DEVICE void relay() {
     Passes::hear(number_, PushArguments::kAllRanks, 0);
     __syncthreads();

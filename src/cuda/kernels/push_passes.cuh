@@ -3,8 +3,9 @@
 // caller's data. Push kernels run collectives of one hop: each rank pushes data to its peers and
 // builds the result from arriving data: the sum in rank order (the same bits on all ranks; for a
 // scan, of lower ranks), blocks, or nothing (a barrier). Allreduce and bcast may take two hops:
-// each owner then sends its part, reduced or from the root, to all. Why beside the interpreter: a
-// vector takes a single trip, without credits and without a program.
+// each owner then sends its part, reduced or from the root, to all.
+//
+// Why beside the interpreter: a vector takes a single trip, without credits and without a program.
 //
 // Each thread block has a share of data and slots and a pass counter, and talks to the same block
 // of other ranks. The pass number determines flags and the set of slots. In each pass each rank
@@ -112,8 +113,8 @@ class PushPasses {
   }
 
   /// Second hop: receives the parts of all owners. A sender of a part has read all data of the
-  /// previous pass; end_spread() waits until all threads know this. The root of a bcast receives
-  /// parts too, for that knowledge, and sends none.
+  /// previous pass; end_spread() waits until all threads know this. The root of a bcast sends
+  /// no part, and waits for all owners too.
   TERN_DEVICE void spread() {
     ++number_;
     from_ = PushArguments::kAllRanks;
@@ -213,7 +214,7 @@ class PushPasses {
   int64_t before_ = 0, length_ = 0, part_ = 0;  // bytes: earlier chunks; the chunk; its parts
   int64_t first_ = 0, end_ = 0, count_ = 0;     // vectors of the chunk
   uint64_t number_ = 0;
-  int32_t from_ = PushArguments::kNoRank;  // the hop's
+  int32_t from_ = PushArguments::kNoRank;  // the data's source in this hop
   bool owes_ = false;
 
  private:
